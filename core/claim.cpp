@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: BSL-1.0
+// The protocol's single steps, shared by `run` and by `claim`/`complete`.
+#include <chrono>
+#include <utility>
+
+#include "core/store_core.h"
+
+namespace idem::inline v1::detail {
+
+namespace {
+
+std::unexpected<error> fail(errc what, advice next, std::string message) {
+  error e;
+  e.what = what;
+  e.advice = next;
+  e.message = std::move(message);
+  return std::unexpected(std::move(e));
+}
+
+std::unexpected<error> corrupt_record() {
+  return fail(errc::corrupt, advice::never,
+              "a stored record cannot be read: run 'idem schema verify' and restore the row");
+}
+
+template <std::size_t N>
+bool read_fixed(value const& v, std::array<std::byte, N>& out) {
+  auto const* bytes = std::get_if<blob>(&v);
+  if (bytes == nullptr || bytes->bytes.size() != N) return false;
+  for (std::size_t i = 0; i < N; ++i) out[i] = static_cast<std::byte>(bytes->bytes[i]);
+  return true;
+}
+
+template <class Integer>
+bool read_integer(value const& v, Integer& out) {
+  auto const* n = std::get_if<std::int64_t>(&v);
+  if (n == nullptr || !std::in_range<Integer>(*n)) return false;
+  out = static_cast<Integer>(*n);
+  return true;
+}
+
+bool read_time(value const& v, std::optional<std::int64_t>& out) {
+  if (is_null(v)) return true;
+  return read_integer(v, out.emplace());
+}
+
+bool read_bytes(value const& v, std::optional<std::string>& out) {
+  if (is_null(v)) return true;
+  auto const* bytes = std::get_if<blob>(&v);
+  if (bytes == nullptr) return false;
+  out = bytes->bytes;
+  return true;
+}
+
+constexpr std::size_t column_count = static_cast<std::size_t>(record_column::expires_at_us) + 1;
+
+value const& column(std::vector<value> const& row, record_column c) {
+  return row[static_cast<std::size_t>(c)];
+}
+
+// Where an engine keeps an empty body as NULL, `has_body` still tells.
+bool read_body(std::vector<value> const& row, std::optional<std::string>& out) {
+  std::int64_t has_body = 0;
+  if (!read_integer(column(row, record_column::has_body), has_body)) return false;
+  if (!read_bytes(column(row, record_column::body), out)) return false;
+  if (has_body == 0) return !out.has_value();
+  if (!out) out.emplace();
+  return true;
+}
+
+result<record> decode(std::vector<value> const& row) {
+  using column_name = record_column;
+  if (row.size() != column_count) return corrupt_record();
+  record r;
+  std::uint8_t state = 0;
+  std::optional<std::string> headers;
+  auto const of = [&row](record_column c) -> value const& { return column(row, c); };
+  bool const read = read_fixed(of(column_name::attempt), r.attempt.bytes) &&
+                    read_integer(of(column_name::fingerprint_version), r.fingerprint.version) &&
+                    read_fixed(of(column_name::fingerprint), r.fingerprint.digest) &&
+                    read_bytes(of(column_name::canonical_request), r.canonical_request) &&
+                    read_integer(of(column_name::state), state) &&
+                    state <= static_cast<std::uint8_t>(record_state::refused) &&
+                    read_integer(of(column_name::status), r.response.status) &&
+                    read_bytes(of(column_name::headers), headers) &&
+                    read_body(row, r.response.body) &&
+                    read_integer(of(column_name::created_at_us), r.created_at_us) &&
+                    read_time(of(column_name::completed_at_us), r.completed_at_us) &&
+                    read_time(of(column_name::expires_at_us), r.expires_at_us);
+  if (!read) return corrupt_record();
+  r.state = static_cast<record_state>(state);
+  auto decoded = decode_headers(headers.value_or(""));
+  if (!decoded) return std::unexpected(std::move(decoded).error());
+  r.response.headers = std::move(*decoded);
+  return r;
+}
+
+result<std::optional<record>> first_record(std::vector<rows> const& answered) {
+  auto const& found = answered.back();
+  if (found.empty()) return std::optional<record>();
+  auto decoded = decode(found[0]);
+  if (!decoded) return std::unexpected(std::move(decoded).error());
+  return std::optional<record>(std::move(*decoded));
+}
+
+blob_view as_blob(std::span<std::byte const> bytes) {
+  return {std::string_view(reinterpret_cast<char const*>(bytes.data()), bytes.size())};
+}
+
+std::array<parameter, 3> key_parameters(identity const& id) {
+  return {parameter(blob_view{id.scope()}), parameter(blob_view{id.operation()}),
+          parameter(blob_view{id.key()})};
+}
+
+// The clock, if there is one, is the last parameter.
+std::span<parameter const> without_clock(traits const& facts, std::span<parameter const> all) {
+  return facts.binds_clock ? all : all.first(all.size() - 1);
+}
+
+result<claim_step> read_after_conflict(store_core const& core, session& s, identity const& id,
+                                       call_limits const& limits) {
+  auto const keys = key_parameters(id);
+  statement const read{core.sql.read_winner, keys};
+  auto answered = s.execute(std::span(&read, 1), limits);
+  if (!answered) return std::unexpected(std::move(answered).error());
+  auto found = first_record(*answered);
+  if (!found) return std::unexpected(std::move(found).error());
+  if (!*found) return claim_step(claim_invisible{});
+  return claim_step(std::move(**found));
+}
+
+}  // namespace
+
+std::unexpected<error> at(error e, phase where, certainty known) {
+  e.phase = where;
+  e.certainty = known;
+  return std::unexpected(std::move(e));
+}
+
+std::int64_t host_now_us() {
+  auto const since_epoch = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::microseconds>(since_epoch).count();
+}
+
+result<> run_one(session& s, std::string_view sql, call_limits const& limits) {
+  statement const one{sql, {}};
+  auto answered = s.execute(std::span(&one, 1), limits);
+  if (!answered) return std::unexpected(std::move(answered).error());
+  return {};
+}
+
+result<claim_step> send_claim(store_core const& core, session& s, claim_input const& in,
+                              call_limits const& limits) {
+  auto const& id = in.request->identity();
+  auto print = in.request->fingerprint(in.write_version);
+  if (!print) return std::unexpected(std::move(print).error());
+  auto const keys = key_parameters(id);
+  std::array<parameter, 8> const all{
+      keys[0],
+      keys[1],
+      keys[2],
+      as_blob(in.attempt.bytes),
+      print->version,
+      as_blob(print->digest),
+      in.store_canonical_request ? parameter(blob_view{in.request->canonical()}) : parameter(),
+      host_now_us()};
+  std::array<statement, 2> const both{statement{core.sql.claim, without_clock(core.facts, all)},
+                                      statement{core.sql.read_winner, keys}};
+  auto answered = s.execute(std::span(both).first(core.facts.pipelines ? 2 : 1), limits);
+  if (!answered) {
+    bool const taken = core.facts.conflict == claim_conflict::unique_violation &&
+                       answered.error().what == errc::unique_violation;
+    if (taken) return read_after_conflict(core, s, id, limits);
+    return std::unexpected(std::move(answered).error());
+  }
+  if (answered->front().affected == 1) return claim_step(claim_inserted{});
+  if (!core.facts.pipelines) return read_after_conflict(core, s, id, limits);
+  auto found = first_record(*answered);
+  if (!found) return std::unexpected(std::move(found).error());
+  if (!*found) return claim_step(claim_invisible{});
+  return claim_step(std::move(**found));
+}
+
+result<std::variant<replayed, mismatched>> judge(record const& r, request const& asked) {
+  using judged = std::variant<replayed, mismatched>;
+  auto print = asked.fingerprint(r.fingerprint.version);
+  if (!print) return std::unexpected(std::move(print).error());
+  if (*print != r.fingerprint) return judged(mismatched{});
+  if (r.canonical_request && *r.canonical_request != asked.canonical()) return judged(mismatched{});
+  if (r.state == record_state::claimed)
+    return fail(errc::incomplete, advice::never,
+                "the record was committed without a response: repair it with 'idem settle'");
+  return judged(replayed{r.response, r.state == record_state::refused});
+}
+
+result<std::optional<record>> read_record(store_core const& core, session& s, identity const& id,
+                                          call_limits const& limits) {
+  auto const keys = key_parameters(id);
+  statement const read{core.sql.find, keys};
+  auto answered = s.execute(std::span(&read, 1), limits);
+  if (!answered) return std::unexpected(std::move(answered).error());
+  return first_record(*answered);
+}
+
+namespace {
+
+struct save_parameters {
+  std::string headers;
+  std::array<parameter, 11> all;
+
+  save_parameters(store_core const& core, identity const& id, attempt_id const& attempt,
+                  record_state state, response const& r)
+      : headers(encode_headers(r)) {
+    auto const keys = key_parameters(id);
+    auto const retention =
+        std::chrono::duration_cast<std::chrono::microseconds>(core.options.retention).count();
+    all = {static_cast<std::int64_t>(state),
+           r.status,
+           blob_view{headers},
+           r.body ? parameter(blob_view{*r.body}) : parameter(),
+           r.body.has_value(),
+           static_cast<std::int64_t>(retention),
+           keys[0],
+           keys[1],
+           keys[2],
+           as_blob(attempt.bytes),
+           host_now_us()};
+  }
+};
+
+result<> prove_witness(store_core const& core, session& s, call_limits const& limits) {
+  if (core.facts.witness != transaction_witness::savepoint) return {};
+  auto released = run_one(s, core.sql.release_savepoint, limits);
+  if (released) return {};
+  error e = std::move(released).error();
+  if (e.advice != advice::never) return std::unexpected(std::move(e));
+  e.what = errc::transaction_replaced;
+  e.message = "the claim's transaction was ended before the save: an effect must not commit or "
+              "roll back";
+  return std::unexpected(std::move(e));
+}
+
+}  // namespace
+
+result<> send_save(store_core const& core, session& s, identity const& id,
+                   attempt_id const& attempt, record_state state, response const& r,
+                   call_limits const& limits) {
+  if (auto proven = prove_witness(core, s, limits); !proven) return proven;
+  save_parameters const parameters(core, id, attempt, state, r);
+  statement const save{core.sql.save, without_clock(core.facts, parameters.all)};
+  auto answered = s.execute(std::span(&save, 1), limits);
+  if (!answered) return std::unexpected(std::move(answered).error());
+  if (answered->front().affected == 1) return {};
+  return fail(errc::save_unmatched, advice::never,
+              "the claim is no longer in its table: nothing may delete or change it before the "
+              "commit");
+}
+
+result<> save_and_commit(store_core const& core, session& s, identity const& id,
+                         attempt_id const& attempt, record_state state, response const& r,
+                         call_limits const& limits) {
+  if (!core.facts.save_fails_in_server) {
+    if (auto saved = send_save(core, s, id, attempt, state, r, limits); !saved)
+      return at(std::move(saved).error(), phase::save, certainty::rolled_back);
+    return s.commit({}, limits);
+  }
+  if (auto proven = prove_witness(core, s, limits); !proven)
+    return at(std::move(proven).error(), phase::save, certainty::rolled_back);
+  save_parameters const parameters(core, id, attempt, state, r);
+  statement const save{core.sql.save, without_clock(core.facts, parameters.all)};
+  return s.commit(std::span(&save, 1), limits);
+}
+
+result<> check_response(store_core const& core, response const& r) {
+  auto const size = stored_size(r);
+  if (size <= core.options.max_response_bytes) return {};
+  return fail(errc::response_too_large, advice::never,
+              "the response has " + std::to_string(size) + " bytes, the store allows " +
+                  std::to_string(core.options.max_response_bytes) +
+                  " (max_response_bytes): nothing was kept");
+}
+
+}  // namespace idem::inline v1::detail

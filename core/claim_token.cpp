@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: BSL-1.0
+// The second way in: `claim` and `complete` inside a transaction that the caller owns.
+#include <algorithm>
+#include <utility>
+
+#include "core/run.h"
+#include "core/store_core.h"
+
+namespace idem::inline v1 {
+
+struct claim_token::content {
+  std::shared_ptr<detail::transaction_state> state;
+  idem::identity identity;
+  attempt_id attempt;
+};
+
+namespace detail {
+/// What `store` may do with a token.
+struct claim_access {
+  static claim_token make(std::shared_ptr<transaction_state> state, identity id,
+                          attempt_id attempt) {
+    return claim_token(std::make_unique<claim_token::content>(
+        claim_token::content{std::move(state), std::move(id), attempt}));
+  }
+  static std::unique_ptr<claim_token::content> take(claim_token&& token) {
+    return std::move(token.content_);
+  }
+};
+}  // namespace detail
+
+namespace {
+
+error make_error(errc what, phase where, std::string message) {
+  error e;
+  e.what = what;
+  e.phase = where;
+  e.message = std::move(message);
+  return e;
+}
+
+result<> expect_usable(detail::transaction_state& state, phase where) {
+  if (state.ended)
+    return std::unexpected(
+        make_error(errc::transaction_not_open, where, "the transaction has ended"));
+  if (state.doomed)
+    return std::unexpected(
+        make_error(errc::transaction_aborted, where,
+                   "this transaction can only be rolled back: " + state.doomed->message));
+  if (state.restart_cause) {
+    error e = *state.restart_cause;
+    e.what = errc::transaction_aborted;
+    e.phase = where;
+    e.certainty = certainty::rolled_back;
+    e.message = "a statement met a transient error: roll back and run the transaction again";
+    return std::unexpected(std::move(e));
+  }
+  auto status = state.session->status();
+  if (!status) return detail::at(std::move(status).error(), where, certainty::rolled_back);
+  if (*status == transaction_status::open) return {};
+  bool const gone = *status == transaction_status::idle;
+  return std::unexpected(make_error(
+      gone ? errc::transaction_not_open : errc::transaction_aborted, where,
+      gone ? "the session is not in a transaction (autocommit): begin one first"
+           : "the session's transaction is aborted or the session is in use: roll it back first"));
+}
+
+// What ended the caller's transaction is told apart from what left it usable.
+error after_failed_claim(detail::transaction_state& state, error e) {
+  e.phase = phase::claim;
+  e.certainty = certainty::not_executed;
+  auto status = state.session->status();
+  if (status && *status == transaction_status::open) return e;
+  e.message = std::string(to_string(e.what)) + " ended the transaction: roll it back";
+  e.what = errc::transaction_aborted;
+  state.doom(e);
+  return e;
+}
+
+}  // namespace
+
+claim_token::claim_token(std::unique_ptr<content> c) : content_(std::move(c)) {}
+claim_token::claim_token(claim_token&&) noexcept = default;
+
+claim_token& claim_token::operator=(claim_token&& other) noexcept {
+  claim_token moved(std::move(other));
+  std::swap(content_, moved.content_);
+  return *this;
+}
+
+claim_token::~claim_token() {
+  if (content_ == nullptr) return;
+  content_->state->doom(make_error(errc::transaction_aborted, phase::effect,
+                                   "a claim was dropped without its response"));
+}
+
+attempt_id const& claim_token::attempt() const noexcept { return content_->attempt; }
+
+result<claim_result> store::claim(transaction& tx, request const& r,
+                                  claim_options const& options) const {
+  run_options bounds;
+  bounds.wait_limit = options.wait_limit;
+  bounds.write_version = options.write_version;
+  if (auto valid = detail::check_run_options(bounds); !valid)
+    return std::unexpected(std::move(valid).error());
+  auto const& state = detail::transaction_state::of(tx);
+  if (state->session->sql().name != core_->dialect_name)
+    return std::unexpected(make_error(errc::configuration, phase::preflight,
+                                      "the session speaks another dialect than the store"));
+  if (auto usable = expect_usable(*state, phase::preflight); !usable)
+    return std::unexpected(std::move(usable).error());
+  if (std::ranges::find(state->open_claims, r.identity()) != state->open_claims.end())
+    return std::unexpected(make_error(errc::claim_open, phase::preflight,
+                                      "this transaction has claimed the identity already: "
+                                      "complete that claim first"));
+  attempt_id const attempt = attempt_id::random();
+  call_limits const limits{options.deadline, options.stop, options.wait_limit};
+  auto step = detail::send_claim(*core_, *state->session,
+                                 {&r, attempt, options.write_version,
+                                  options.store_canonical_request},
+                                 limits);
+  if (!step) {
+    bool const timed_out = step.error().what == errc::lock_timeout;
+    error e = after_failed_claim(*state, std::move(step).error());
+    if (timed_out && core_->facts.claim_wait_names_identity && !state->doomed)
+      return claim_result(in_progress{});
+    return std::unexpected(std::move(e));
+  }
+  if (auto const* winner = std::get_if<record>(&*step)) {
+    auto judged = detail::judge(*winner, r);
+    if (!judged)
+      return detail::at(std::move(judged).error(), phase::claim, certainty::not_executed);
+    return std::visit([](auto&& o) { return claim_result(std::move(o)); }, std::move(*judged));
+  }
+  if (std::holds_alternative<detail::claim_invisible>(*step)) {
+    error e = make_error(errc::record_invisible, phase::claim,
+                         "the key is taken but its record cannot be read: roll back and claim "
+                         "again; if it stays, look for row security or a trigger");
+    e.advice = advice::new_transaction;
+    return std::unexpected(std::move(e));
+  }
+  if (auto marked = detail::run_one(*state->session, core_->sql.savepoint, limits); !marked) {
+    error e = std::move(marked).error();
+    state->doom(e);
+    return detail::at(std::move(e), phase::claim, certainty::not_executed);
+  }
+  state->open_claims.push_back(r.identity());
+  return claim_result(detail::claim_access::make(state, r.identity(), attempt));
+}
+
+result<attempt_id> store::complete(transaction& tx, claim_token&& token, response const& r) const {
+  auto claimed = detail::claim_access::take(std::move(token));
+  if (claimed == nullptr) return invalid_argument("the claim token was used already");
+  auto const& state = claimed->state;
+  auto const failed = [&state](error e, certainty known) -> result<attempt_id> {
+    e.certainty = known;
+    state->doom(e);
+    return std::unexpected(std::move(e));
+  };
+  if (state != detail::transaction_state::of(tx))
+    return failed(make_error(errc::invalid_argument, phase::save,
+                             "the claim was made in another transaction"),
+                  certainty::rolled_back);
+  if (auto usable = expect_usable(*state, phase::save); !usable)
+    return failed(std::move(usable).error(), certainty::rolled_back);
+  if (auto fits = detail::check_response(*core_, r); !fits) {
+    fits.error().phase = phase::save;
+    return failed(std::move(fits).error(), certainty::rolled_back);
+  }
+  auto saved = detail::send_save(*core_, *state->session, claimed->identity, claimed->attempt,
+                                 record_state::completed, r, state->limits);
+  if (!saved) {
+    error e = std::move(saved).error();
+    e.phase = phase::save;
+    bool const unknown =
+        e.what == errc::transaction_replaced && !state->session->guards_commit();
+    if (unknown) e.advice = advice::resolve_first;
+    if (unknown) e.attempts = {claimed->attempt};
+    return failed(std::move(e), unknown ? certainty::in_doubt : certainty::rolled_back);
+  }
+  state->forget_claim(claimed->identity);
+  state->completed.push_back(claimed->attempt);
+  return claimed->attempt;
+}
+
+}  // namespace idem::inline v1

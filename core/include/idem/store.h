@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <chrono>
+#include <concepts>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <idem/observer.h>
+#include <idem/outcome.h>
+#include <idem/record.h>
+#include <idem/request.h>
+#include <idem/retry.h>
+#include <idem/session.h>
+#include <idem/transaction.h>
+
+namespace idem::inline v1 {
+
+/// What an effect answers when it did not fail.
+using answer = std::variant<response, refusal>;
+
+namespace detail {
+
+template <class T>
+inline constexpr bool is_answer = std::same_as<T, response> || std::same_as<T, refusal> ||
+                                  std::same_as<T, answer> || std::same_as<T, result<response>> ||
+                                  std::same_as<T, result<refusal>> ||
+                                  std::same_as<T, result<answer>>;
+
+inline result<answer> as_answer(answer a) { return a; }
+template <class T>
+result<answer> as_answer(result<T> r) {
+  if (!r) return std::unexpected(std::move(r).error());
+  return answer(std::move(*r));
+}
+
+/// An effect without its type: a view, valid during the call it is passed to.
+class effect_ref {
+ public:
+  template <class F>
+  explicit effect_ref(F& f)
+      : object_(const_cast<void*>(static_cast<void const*>(std::addressof(f)))),
+        call_([](void* object, transaction& tx) -> result<answer> {
+          return as_answer((*static_cast<F*>(object))(tx));
+        }) {}
+  result<answer> operator()(transaction& tx) const { return call_(object_, tx); }
+
+ private:
+  void* object_;
+  result<answer> (*call_)(void*, transaction&);
+};
+
+struct store_core;
+struct claim_access;
+
+}  // namespace detail
+
+/// The caller's writes: called with the open transaction by the one that claimed, and again
+/// from the start if the transaction is. Returns a `response`, a `refusal`, either of them
+/// (`answer`), or a `result` of one of these.
+template <class F>
+concept effect = std::invocable<F&, transaction&> &&
+                 detail::is_answer<std::remove_cvref_t<std::invoke_result_t<F&, transaction&>>>;
+
+/// What becomes of a refusal.
+enum class refusal_policy : std::uint8_t {
+  roll_back,  ///< nothing is stored: the next call runs the effect again
+  store,      ///< the effect's writes are undone and the refusal is the response
+};
+
+struct store_options {
+  std::string schema;           ///< empty: the dialect's default
+  std::string prefix = "idem_";  ///< before each table's name
+  std::size_t max_response_bytes = std::size_t{16} << 20;
+  idem::observer* observer = nullptr;  ///< must outlive the store
+  /// How long a record is kept at least, from its save.
+  std::chrono::seconds retention = std::chrono::hours(24 * 30);
+};
+
+struct run_options {
+  refusal_policy refusals = refusal_policy::roll_back;
+  idem::isolation isolation = isolation::engine_default;
+  /// How long the claim waits for another transaction. Zero: not at all.
+  std::chrono::milliseconds wait_limit{5000};
+  /// For the whole run, retries and resolve included.
+  std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
+  std::stop_token stop;
+  retry_policy retry;
+  /// Store the canonical request beside its fingerprint, for audit.
+  bool store_canonical_request = false;
+  fingerprint_version write_version = current_fingerprint_version;
+};
+
+struct claim_options {
+  std::chrono::milliseconds wait_limit{5000};
+  std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
+  std::stop_token stop;
+  bool store_canonical_request = false;
+  fingerprint_version write_version = current_fingerprint_version;
+};
+
+/// An identity taken inside an open transaction. Move-only. Dropped without
+/// `store::complete`, it dooms a transaction that idem began: its commit is refused.
+class claim_token {
+ public:
+  claim_token(claim_token&&) noexcept;
+  claim_token& operator=(claim_token&&) noexcept;
+  ~claim_token();
+
+  /// To be kept by a caller who owns the commit: see `store::resolve`.
+  attempt_id const& attempt() const noexcept;
+
+ private:
+  friend struct detail::claim_access;
+  struct content;
+  explicit claim_token(std::unique_ptr<content>);
+  std::unique_ptr<content> content_;
+};
+
+using claim_result = std::variant<claim_token, replayed, mismatched, in_progress>;
+
+/// How an incomplete record is repaired.
+struct settle_as_executed {
+  idem::response response;  ///< what later calls replay
+};
+struct settle_discard {};  ///< the key is free again
+using settlement = std::variant<settle_as_executed, settle_discard>;
+
+/// The protocol over one set of tables. Copyable, immutable after `open`, safe to share
+/// between threads; every session it is given must speak the same dialect.
+class store {
+ public:
+  /// Checks options and the installed schema's version.
+  /// Errors: `invalid_argument`, `schema_missing`, `schema_newer`, and what reading gives.
+  static result<store> open(session&, store_options = {});
+  static result<store> open(session_source&, store_options = {});
+
+  /// One operation: claim, effect, save, commit; the whole transaction again after a
+  /// transient error; and, when the answer to COMMIT is lost, the finding out.
+  ///
+  /// What the effect throws rolls back and passes through unchanged, unless it hides a
+  /// transient error. Errors: see `errc`; each says what is known of the effect. An error
+  /// with `certainty::in_doubt` carries the attempts to resolve.
+  template <effect F>
+  result<outcome> run(session_source& source, request const& r, F&& f,
+                      run_options const& options = {}) const {
+    return run_erased(source, r, detail::effect_ref(f), options);
+  }
+
+  /// Takes the identity inside the caller's transaction. Every outcome is provisional until
+  /// that transaction is committed. A replay or mismatch leaves it usable.
+  /// Errors: `claim_open` for an identity that this transaction has claimed and not yet
+  /// completed; `transaction_aborted` and the transient errors where the engine ended the
+  /// transaction; `read_only`; `incomplete`; `record_invisible`; `fingerprint_unknown`.
+  result<claim_result> claim(transaction&, request const&, claim_options const& = {}) const;
+
+  /// Saves the response in the same transaction. Uses up the token; on an error the
+  /// transaction is doomed.
+  /// Errors: `response_too_large`, `transaction_replaced`, `save_unmatched`.
+  result<attempt_id> complete(transaction&, claim_token&&, response const&) const;
+
+  /// The committed record, on an idle session or inside its transaction.
+  result<std::optional<record>> find(session&, identity const&, call_limits const& = {}) const;
+
+  /// What became of attempts whose COMMIT is in doubt. Give it an idle session on another
+  /// connection, to a primary that accepts writes.
+  result<resolution> resolve(session&, request const&, std::span<attempt_id const>,
+                             call_limits const& = {}) const;
+
+  /// Repairs a record that was committed without a response. False if there is none.
+  /// Errors: `invalid_argument` if the record is complete.
+  result<bool> settle(session&, identity const&, settlement const&, call_limits const& = {}) const;
+
+ private:
+  explicit store(std::shared_ptr<detail::store_core const>);
+  result<outcome> run_erased(session_source&, request const&, detail::effect_ref,
+                             run_options const&) const;
+  std::shared_ptr<detail::store_core const> core_;
+};
+
+}  // namespace idem::inline v1

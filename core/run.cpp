@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "core/run.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/notify.h"
+
+namespace idem::inline v1::detail {
+
+namespace {
+
+constexpr int max_invisible = 3;
+constexpr std::chrono::microseconds noticeable_wait{1000};
+
+error make_error(errc what, phase where, advice next, std::string message) {
+  error e;
+  e.what = what;
+  e.phase = where;
+  e.advice = next;
+  e.message = std::move(message);
+  return e;
+}
+
+bool calls_for_restart(error const& e) {
+  return e.advice == advice::new_transaction || e.advice == advice::new_connection;
+}
+
+// Whatever happens inside, an open transaction does not outlive its attempt, and a session
+// whose rollback failed is not used again.
+class rollback_at_exit {
+ public:
+  rollback_at_exit(session_lease& lease, transaction_state& state)
+      : lease_(&lease), state_(&state) {}
+  rollback_at_exit(rollback_at_exit const&) = delete;
+  rollback_at_exit& operator=(rollback_at_exit const&) = delete;
+  ~rollback_at_exit() {
+    auto ended = state_->rollback();
+    if (ended) return;
+    lease_->discard();
+    state_->report("rollback", ended.error());
+  }
+
+ private:
+  session_lease* lease_;
+  transaction_state* state_;
+};
+
+}  // namespace
+
+run_operation::run_operation(store_core const& core, session_source& source, request const& r,
+                             effect_ref effect, run_options const& options)
+    : core_(core),
+      source_(source),
+      request_(r),
+      effect_(effect),
+      options_(options),
+      observer_(core.options.observer),
+      limits_{options.deadline, options.stop, std::nullopt},
+      random_(std::random_device{}()) {}
+
+result<outcome> run_operation::go() {
+  if (auto valid = check_run_options(options_); !valid)
+    return std::unexpected(std::move(valid).error());
+  for (int number = 1;; ++number) {
+    if (auto patient = patience(); !patient) return conclude(std::move(patient).error());
+    attempt_ = attempt_id::random();
+    attempts_.push_back(attempt_);
+    thrown_ = nullptr;
+    notify(observer_, "on_attempt", [&](observer& o) { o.on_attempt(attempt_, number); });
+    auto answered = try_once();
+    if (answered) return answer_with(std::move(*answered));
+    error e = std::move(answered).error();
+    remember_doubt(e);
+    last_ = e;
+    if (number >= options_.retry.max_attempts || !worth_another(e)) return conclude(std::move(e));
+    auto const delay = backoff_delay(options_.retry, number, random_);
+    notify(observer_, "on_retry", [&](observer& o) { o.on_retry(e, delay); });
+    wait_for(delay, options_.deadline, options_.stop);  // patience() above says why it ended
+  }
+}
+
+result<outcome> run_operation::try_once() {
+  auto lease = session_lease::acquire(source_, limits_);
+  if (!lease) return at(std::move(lease).error(), phase::connect, certainty::not_executed);
+  auto answered = on_session(*lease);
+  if (answered) return answered;
+  error& e = answered.error();
+  if (e.advice == advice::new_connection || e.advice == advice::resolve_first) lease->discard();
+  // Only a guarded session knows that what ended the transaction kept nothing of it.
+  if (e.what == errc::transaction_replaced && !(*lease)->guards_commit())
+    e.certainty = certainty::in_doubt;
+  return answered;
+}
+
+result<outcome> run_operation::on_session(session_lease& lease) {
+  if (auto ready = preflight(lease); !ready) return std::unexpected(std::move(ready).error());
+  if (core_.facts.look_before_claim) {
+    if (auto found = look(*lease)) return std::move(*found);
+  }
+  return in_transaction(lease);
+}
+
+result<void> run_operation::preflight(session_lease& lease) {
+  if (lease->sql().name != core_.dialect_name)
+    return std::unexpected(make_error(errc::configuration, phase::preflight, advice::never,
+                                      "the session speaks another dialect than the store"));
+  auto status = lease->status();
+  if (!status) return at(std::move(status).error(), phase::preflight, certainty::not_executed);
+  switch (*status) {
+    case transaction_status::idle: return {};
+    case transaction_status::unknown:
+      return std::unexpected(make_error(errc::connection_lost, phase::preflight,
+                                        advice::new_connection,
+                                        "the session's connection is not usable"));
+    default:
+      return std::unexpected(
+          make_error(errc::session_not_idle, phase::preflight, advice::never,
+                     "the session is in use (an open transaction, unread results, a pipeline or "
+                     "another run): run needs an idle one"));
+  }
+}
+
+// A committed record is the truth until it is deleted, so a read that finds one needs no
+// claim. A read that finds nothing, or fails for a passing reason, proves nothing.
+std::optional<result<outcome>> run_operation::look(session& s) {
+  auto found = read_record(core_, s, request_.identity(), limits_);
+  if (!found) {
+    if (is_transient(found.error()) || found.error().what == errc::lock_timeout)
+      return std::nullopt;
+    return at(std::move(found).error(), phase::claim, certainty::not_executed);
+  }
+  if (!*found) return std::nullopt;
+  return judge_winner(**found);
+}
+
+result<outcome> run_operation::in_transaction(session_lease& lease) {
+  begin_options const options{
+      options_.isolation, false, {options_.deadline, options_.stop, options_.wait_limit}};
+  claim_started_ = std::chrono::steady_clock::now();
+  auto begun = lease->begin(options);
+  if (!begun) {
+    notify_wait();
+    return at(std::move(begun).error(), phase::begin, certainty::not_executed);
+  }
+  state_ = std::make_shared<transaction_state>();
+  state_->session = &*lease;
+  state_->observer = observer_;
+  state_->owner = transaction_owner::run;
+  state_->limits = limits_;
+  rollback_at_exit const ends(lease, *state_);
+  return claim_and_run();
+}
+
+void run_operation::notify_wait() {
+  auto const waited = std::chrono::duration_cast<std::chrono::microseconds>(
+      std::chrono::steady_clock::now() - claim_started_);
+  if (waited < noticeable_wait) return;
+  notify(observer_, "on_wait", [&](observer& o) { o.on_wait(waited); });
+}
+
+result<outcome> run_operation::claim_and_run() {
+  call_limits const waiting{options_.deadline, options_.stop, options_.wait_limit};
+  claim_input const input{&request_, attempt_, options_.write_version,
+                          options_.store_canonical_request};
+  auto step = send_claim(core_, *state_->session, input, waiting);
+  notify_wait();
+  if (!step) {
+    bool const held = step.error().what == errc::lock_timeout &&
+                      core_.facts.claim_wait_names_identity;
+    if (held) return outcome(in_progress{});
+    return at(std::move(step).error(), phase::claim, certainty::not_executed);
+  }
+  if (auto const* winner = std::get_if<record>(&*step)) return judge_winner(*winner);
+  if (std::holds_alternative<claim_invisible>(*step))
+    return std::unexpected(
+        make_error(errc::record_invisible, phase::claim,
+                   ++invisible_ < max_invisible ? advice::new_transaction : advice::never,
+                   "the key is taken but its record cannot be read: look for row security, a "
+                   "trigger or a view in place of idem's table"));
+  // The claim waited for every older transaction of this identity, so none can commit later.
+  if (core_.facts.claim_proves_absence) doubt_.reset();
+  state_->open_claims.push_back(request_.identity());
+  return after_claim();
+}
+
+result<outcome> run_operation::after_claim() {
+  if (auto marked = run_one(*state_->session, core_.sql.savepoint, limits_); !marked)
+    return at(std::move(marked).error(), phase::claim, certainty::not_executed);
+  if (pending_refusal_) return finish(record_state::refused, *pending_refusal_);
+  return run_effect();
+}
+
+result<outcome> run_operation::run_effect() {
+  effect_started_ = true;
+  std::optional<result<answer>> answered;
+  transaction tx = transaction_state::make(state_);
+  try {
+    answered = effect_(tx);
+  } catch (...) {
+    thrown_ = std::current_exception();
+  }
+  if (thrown_) return effect_threw();
+  if (!*answered) {
+    error e = std::move(*answered).error();
+    auto const& cause = state_->restart_cause;
+    if (!calls_for_restart(e) && cause) e = *cause;
+    // Whatever a nested call said of itself, this transaction is rolled back.
+    if (e.advice == advice::resolve_first) e.advice = advice::never;
+    return at(std::move(e), phase::effect, certainty::rolled_back);
+  }
+  if (auto intact = check_after_effect(); !intact)
+    return at(std::move(intact).error(), phase::effect, intact.error().certainty);
+  if (auto* no = std::get_if<refusal>(&**answered)) return refuse(std::move(no->response));
+  return finish(record_state::completed, std::move(std::get<response>(**answered)));
+}
+
+// The exception may hide a transient database error: our own says so; for any other the
+// transaction's memory and the handle's state do. `conclude` rethrows it if it is final.
+result<outcome> run_operation::effect_threw() {
+  std::optional<error> cause = state_->restart_cause;
+  try {
+    std::rethrow_exception(thrown_);
+  } catch (std::bad_expected_access<error> const& e) {
+    if (!cause && calls_for_restart(e.error())) cause = e.error();
+  } catch (...) {
+    auto pending = state_->session->pending_error();
+    if (!cause && pending && calls_for_restart(*pending)) cause = std::move(pending);
+  }
+  if (!cause)
+    cause = make_error(errc::statement_failed, phase::effect, advice::never, "the effect threw");
+  return at(std::move(*cause), phase::effect, certainty::rolled_back);
+}
+
+result<void> run_operation::check_after_effect() {
+  auto fail = [](errc what, advice next, std::string message) {
+    error e = make_error(what, phase::effect, next, std::move(message));
+    e.certainty = certainty::rolled_back;
+    return std::unexpected(std::move(e));
+  };
+  if (state_->restart_cause) return at(*state_->restart_cause, phase::effect, certainty::rolled_back);
+  if (state_->doomed) return at(*state_->doomed, phase::effect, certainty::rolled_back);
+  if (state_->open_claims.size() > 1)
+    return fail(errc::transaction_aborted, advice::never,
+                "the effect claimed another identity and did not complete it");
+  auto status = state_->session->status();
+  if (!status) return at(std::move(status).error(), phase::effect, certainty::rolled_back);
+  if (*status == transaction_status::open) return {};
+  if (auto pending = state_->session->pending_error(); pending && calls_for_restart(*pending))
+    return at(std::move(*pending), phase::effect, certainty::rolled_back);
+  switch (*status) {
+    case transaction_status::failed:
+      return fail(errc::transaction_aborted, advice::never,
+                  "a statement of the effect failed and ended the transaction, and the effect "
+                  "went on: nothing of it is kept");
+    case transaction_status::idle:
+      return fail(errc::transaction_replaced, advice::never,
+                  "the effect ended the transaction: an effect must not commit or roll back");
+    case transaction_status::busy:
+      return fail(errc::session_not_idle, advice::never,
+                  "the effect left unread results on the session: read or close them");
+    default:
+      return fail(errc::connection_lost, advice::new_connection,
+                  "the connection was lost during the effect");
+  }
+}
+
+result<outcome> run_operation::refuse(response r) {
+  if (options_.refusals == refusal_policy::roll_back) return outcome(refused{std::move(r), false});
+  if (auto fits = check_response(core_, r); !fits)
+    return at(std::move(fits).error(), phase::save, certainty::rolled_back);
+  auto undone = run_one(*state_->session, core_.sql.rollback_to_savepoint, limits_);
+  if (undone) return finish(record_state::refused, std::move(r));
+  // Without the savepoint the effect's writes can only be undone with the claim: claim again
+  // and store the refusal without running the effect a second time.
+  pending_refusal_ = std::move(r);
+  error e = std::move(undone).error();
+  if (e.advice == advice::never) e.advice = advice::new_transaction;
+  return at(std::move(e), phase::effect, certainty::rolled_back);
+}
+
+result<outcome> run_operation::finish(record_state as, response r) {
+  if (auto fits = check_response(core_, r); !fits)
+    return at(std::move(fits).error(), phase::save, certainty::rolled_back);
+  auto committed = save_and_commit(core_, *state_->session, request_.identity(), attempt_, as, r,
+                                   limits_);
+  if (committed) {
+    state_->ended = true;
+    if (as == record_state::refused) return outcome(refused{std::move(r), true});
+    return outcome(executed{std::move(r), attempt_});
+  }
+  error e = std::move(committed).error();
+  if (e.phase != phase::save) e.phase = phase::commit;
+  if (e.certainty == certainty::in_doubt) {
+    e.what = errc::commit_in_doubt;
+    e.advice = advice::resolve_first;
+    e.attempts = {attempt_};
+  } else {
+    e.certainty = certainty::rolled_back;
+  }
+  return std::unexpected(std::move(e));
+}
+
+result<outcome> run_operation::judge_winner(record const& winner) {
+  bool const ours = std::ranges::find(attempts_, winner.attempt) != attempts_.end();
+  if (ours && winner.state == record_state::completed)
+    return outcome(executed{winner.response, winner.attempt});
+  if (ours && winner.state == record_state::refused) return outcome(refused{winner.response, true});
+  auto judged = judge(winner, request_);
+  if (!judged) return at(std::move(judged).error(), phase::claim, certainty::not_executed);
+  return std::visit([](auto&& o) { return outcome(std::move(o)); }, std::move(*judged));
+}
+
+}  // namespace idem::inline v1::detail

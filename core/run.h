@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <chrono>
+#include <exception>
+#include <optional>
+#include <random>
+#include <vector>
+
+#include "core/store_core.h"
+
+namespace idem::inline v1::detail {
+
+/// One `store::run`: attempts until there is an answer or no hope. Used once.
+class run_operation {
+ public:
+  run_operation(store_core const&, session_source&, request const&, effect_ref,
+                run_options const&);
+  result<outcome> go();
+
+ private:
+  // One attempt, on one session.
+  result<outcome> try_once();
+  result<outcome> on_session(session_lease&);
+  result<void> preflight(session_lease&);
+  std::optional<result<outcome>> look(session&);
+  result<outcome> in_transaction(session_lease&);
+
+  // Inside the claim's transaction.
+  result<outcome> claim_and_run();
+  result<outcome> after_claim();
+  result<outcome> run_effect();
+  result<outcome> effect_threw();
+  result<void> check_after_effect();
+  result<outcome> refuse(response);
+  result<outcome> finish(record_state, response);
+  result<outcome> judge_winner(record const&);
+
+  // Between attempts.
+  void notify_wait();
+  bool worth_another(error const&) const;
+  void remember_doubt(error const&);
+  result<void> patience() const;
+  result<outcome> conclude(error);
+  result<outcome> answer_with(outcome);
+
+  store_core const& core_;
+  session_source& source_;
+  request const& request_;
+  effect_ref effect_;
+  run_options const& options_;
+  observer* observer_;
+  call_limits limits_;
+
+  attempt_id attempt_;
+  std::vector<attempt_id> attempts_;  ///< all of this run: a record with one of them is ours
+  std::optional<error> doubt_;        ///< a COMMIT of this run whose answer is not known
+  std::optional<error> last_;         ///< why the last attempt failed
+  std::shared_ptr<transaction_state> state_;  ///< of this attempt
+  std::chrono::steady_clock::time_point claim_started_;
+  std::optional<response> pending_refusal_;
+  std::exception_ptr thrown_;
+  bool effect_started_ = false;
+  int invisible_ = 0;
+  std::minstd_rand random_;
+};
+
+/// Errors: `invalid_argument`, naming the option.
+result<> check_run_options(run_options const&);
+
+}  // namespace idem::inline v1::detail

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <idem/schema.h>
+#include <idem/store.h>
+
+#include "core/transaction_state.h"
+
+namespace idem::inline v1::detail {
+
+/// The dialect's statements with the tables' names filled in.
+struct rendered_statements {
+  std::string claim, find, read_winner, save, discard;
+  std::string savepoint, rollback_to_savepoint, release_savepoint;
+};
+
+rendered_statements render_statements(dialect const&, table_names const&);
+
+/// Everything a store knows. Immutable after `store::open`.
+struct store_core {
+  std::string dialect_name;
+  traits facts;
+  table_names names;
+  rendered_statements sql;
+  store_options options;
+};
+
+/// What is written with a claim.
+struct claim_input {
+  idem::request const* request;
+  attempt_id attempt;
+  fingerprint_version write_version;
+  bool store_canonical_request;
+};
+
+struct claim_inserted {};
+struct claim_invisible {};
+/// The claim's statement: inserted, or the winner's row, or a conflict without a row.
+using claim_step = std::variant<claim_inserted, record, claim_invisible>;
+
+/// Sends the claim and, on a conflict, reads the winner. The first write of its transaction.
+result<claim_step> send_claim(store_core const&, session&, claim_input const&,
+                              call_limits const&);
+
+/// What the record says of this request: its response, or that the content differs.
+/// Errors: `fingerprint_unknown`, `incomplete`.
+result<std::variant<replayed, mismatched>> judge(record const&, request const&);
+
+/// One record by identity: a plain read.
+result<std::optional<record>> read_record(store_core const&, session&, identity const&,
+                                          call_limits const&);
+
+/// Proves that the claim's transaction is the one still open, then saves the response. Errors:
+/// `transaction_replaced`, `save_unmatched`; others as the session gives them.
+result<> send_save(store_core const&, session&, identity const&, attempt_id const&,
+                   record_state, response const&, call_limits const&);
+
+/// As `send_save` and the session's commit; the save travels with COMMIT where the engine
+/// refuses a save that matches no row by itself.
+result<> save_and_commit(store_core const&, session&, identity const&, attempt_id const&,
+                         record_state, response const&, call_limits const&);
+
+result<> run_one(session&, std::string_view sql, call_limits const&);
+
+/// `e` with phase and certainty set, as the session leaves them to us.
+std::unexpected<error> at(error e, phase, certainty);
+
+/// The host's clock, for engines that have none.
+std::int64_t host_now_us();
+
+result<> check_response(store_core const&, response const&);
+
+}  // namespace idem::inline v1::detail
