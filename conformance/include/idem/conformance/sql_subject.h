@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <idem/conformance/subject.h>
+
+namespace idem::inline v1::conformance {
+
+/// The suite's statements in one engine's SQL: whole literals. `{schema}` and `{prefix}` are
+/// filled in as the protocol's are.
+struct subject_statements {
+  /// Make the ledger's tables where they are missing.
+  std::span<std::string_view const> create;
+  /// Empty every table of the suite, the records too.
+  std::span<std::string_view const> clear;
+  std::string_view append;        ///< tag, nonce, worker, amount
+  std::string_view add;           ///< amount
+  std::string_view ledger;        ///< tag, nonce, worker, amount of every row
+  std::string_view balance;       ///< one integer
+  std::string_view record_row;    ///< scope, operation, key: every column
+  std::string_view record_count;  ///< one integer
+  std::string_view delete_record; ///< scope, operation, key
+  std::string_view break_constraint;
+  std::string_view break_transaction;
+  std::string_view break_at_commit;
+  std::string_view commit;
+  std::string_view rollback;
+  std::string_view begin;
+  std::string_view collapses;  ///< a, b: 1 or 0
+  std::span<std::string_view const> insert_null_key;  ///< scope, operation, key: NULL in turn
+  std::span<std::string_view const> hide;  ///< the last one takes scope, operation, key
+  std::span<std::string_view const> unhide;
+};
+
+/// What every engine that speaks SQL shares. A new engine gives the statements and overrides
+/// what is particular to it.
+class sql_subject : public subject {
+ public:
+  explicit sql_subject(subject_statements const& s) : sql_(s) {}
+
+  table_names names() const override { return {"", "idem_conformance_"}; }
+  result<> prepare() override;
+  result<> write(transaction&, ledger_row const&) override;
+  result<std::vector<ledger_row>> ledger(session&) override;
+  result<std::int64_t> balance(session&) override;
+  result<std::optional<std::string>> record_row(session&, identity const&) override;
+  result<std::int64_t> record_count(session&) override;
+  result<> break_constraint(transaction&) override;
+  result<> break_transaction(transaction&) override;
+  result<> break_at_commit(transaction&) override;
+  result<> end_transaction(transaction&, ending) override;
+  result<> delete_record(transaction&, identity const&) override;
+  result<bool> collapses(session&, std::string_view a, std::string_view b) override;
+  result<> insert_null_key(session&, int part) override;
+  result<> hide_record(session&, identity const&, bool hidden) override;
+
+ protected:
+  /// Runs one of the suite's statements with the tables' names filled in.
+  result<rows> query(session&, std::string_view sql, std::span<parameter const> = {}) const;
+  result<> execute(transaction&, std::string_view sql, std::span<parameter const> = {}) const;
+
+ private:
+  std::string rendered(dialect const&, std::string_view sql) const;
+  subject_statements sql_;
+  bool prepared_ = false;
+};
+
+}  // namespace idem::inline v1::conformance

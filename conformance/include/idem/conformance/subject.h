@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <idem/identity.h>
+#include <idem/schema.h>
+#include <idem/session.h>
+#include <idem/transaction.h>
+
+namespace idem::inline v1::conformance {
+
+/// Something an engine can show. Declared by the subject and tested both ways: a scenario that
+/// needs it runs where it is declared; elsewhere a probe must find it absent.
+enum class capability : std::uint8_t {
+  processes,             ///< several processes can open the same database
+  restart,               ///< the suite can restart the server cleanly
+  concurrent_writers,    ///< transactions of different keys do not wait for each other
+  wait_names_identity,   ///< a claim's time-out means this identity
+  deadlock,              ///< two transactions can deadlock and the server chooses a victim
+  deferred_constraint,   ///< a constraint can fail at COMMIT
+  lock_wait_in_effect,   ///< a statement of the effect can time out on another's lock
+  statement_can_end_transaction,  ///< a failing statement can end or abort the transaction
+  text_collation,        ///< a text column can compare other bytes as equal
+};
+std::string_view to_string(capability) noexcept;
+
+/// A setting or version read from the server, never assumed.
+struct fact {
+  std::string name;
+  std::string value;
+  friend bool operator==(fact const&, fact const&) = default;
+};
+
+/// One row of the effect's ledger. The ledger has no unique key: a second effect is a second
+/// row.
+struct ledger_row {
+  std::string tag;    ///< which identity: hexadecimal digest
+  std::string nonce;  ///< drawn inside the effect
+  std::int64_t worker = 0;
+  std::int64_t amount = 0;
+  friend bool operator==(ledger_row const&, ledger_row const&) = default;
+};
+
+/// How an effect may end the transaction that it was lent.
+enum class ending : std::uint8_t { commit, rollback, commit_and_begin };
+
+/// One engine and driver, as the suite needs it. Written once per engine, about forty lines of
+/// which are particular. Members that take a session or transaction may be given one that a
+/// saboteur wraps. One subject is used by several threads, each with its own session; members
+/// without a session are called by the main thread.
+class subject {
+ public:
+  subject() = default;
+  subject(subject const&) = delete;
+  subject& operator=(subject const&) = delete;
+  virtual ~subject() = default;
+
+  virtual std::string name() const = 0;    ///< "sqlite"
+  virtual std::string target() const = 0;  ///< the URL, without secrets
+  virtual std::set<capability> declared() const = 0;
+  /// Where the suite keeps its own tables: never the application's.
+  virtual table_names names() const = 0;
+
+  virtual result<std::vector<fact>> facts() = 0;
+  /// Installs idem's tables under `names` and the ledger, and empties them.
+  virtual result<> prepare() = 0;
+
+  virtual result<std::unique_ptr<session>> connect() = 0;
+  /// The server's own name of the session.
+  virtual result<std::string> session_id(session&) = 0;
+  /// The engine's lock view: is this session waiting for another's lock now? Thread-safe.
+  virtual bool waiting(session&) = 0;
+  /// The server's view: the id of the session's transaction, empty if it has none.
+  virtual result<std::string> transaction_id(session&) = 0;
+  virtual result<> restart() = 0;
+
+  // The effect and the observer's reading.
+  /// Appends to the ledger and adds the amount to the balance.
+  virtual result<> write(transaction&, ledger_row const&) = 0;
+  /// All rows that this session sees: inside a transaction its own writes too.
+  virtual result<std::vector<ledger_row>> ledger(session&) = 0;
+  virtual result<std::int64_t> balance(session&) = 0;
+  /// The record's whole row, every column, in one unambiguous text; nothing if there is none.
+  virtual result<std::optional<std::string>> record_row(session&, identity const&) = 0;
+  virtual result<std::int64_t> record_count(session&) = 0;
+
+  // Provocations inside an effect. Each sends a real statement and gives the server's answer.
+  /// A statement that breaks a constraint of a table of the suite.
+  virtual result<> break_constraint(transaction&) = 0;
+  /// A statement whose failure ends or aborts the transaction.
+  virtual result<> break_transaction(transaction&) = 0;
+  /// A write that is in order now and fails at COMMIT.
+  virtual result<> break_at_commit(transaction&) = 0;
+  virtual result<> end_transaction(transaction&, ending) = 0;
+  virtual result<> delete_record(transaction&, identity const&) = 0;
+  /// Takes, in its own transaction on `holder`, the lock that `want_lock` needs.
+  virtual result<> hold_lock(session& holder) = 0;
+  virtual result<> release_lock(session& holder) = 0;
+  /// A statement that waits for the lock of `hold_lock`, `wait` at most.
+  virtual result<> want_lock(transaction&, std::chrono::milliseconds wait) = 0;
+  /// Whether a text column with the engine's most collapsing collation takes the two for equal.
+  virtual result<bool> collapses(session&, std::string_view a, std::string_view b) = 0;
+  /// Inserts NULL for one key part (0 scope, 1 operation, 2 key) straight into the records.
+  virtual result<> insert_null_key(session&, int part) = 0;
+  /// Makes later claims of this identity conflict without a visible row, and undoes that.
+  virtual result<> hide_record(session&, identity const&, bool hidden) = 0;
+};
+
+/// Makes a subject from a target URL. Errors: `configuration` for a scheme that no subject of
+/// this build takes.
+using subject_factory = result<std::unique_ptr<subject>> (*)(std::string_view url);
+
+}  // namespace idem::inline v1::conformance

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "conformance/process.h"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <utility>
+
+extern char** environ;
+
+namespace idem::inline v1::conformance {
+
+namespace {
+
+std::unexpected<error> fail(errc what, std::string message) {
+  error e;
+  e.what = what;
+  e.message = std::move(message);
+  return std::unexpected(std::move(e));
+}
+
+}  // namespace
+
+child_process::child_process(int pid, int read_end) : pid_(pid), read_end_(read_end) {}
+
+child_process::child_process(child_process&& other) noexcept
+    : pid_(std::exchange(other.pid_, -1)), read_end_(std::exchange(other.read_end_, -1)) {}
+
+child_process::~child_process() {
+  if (read_end_ >= 0) close(read_end_);
+  int status = 0;
+  while (pid_ > 0 && waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+  }
+}
+
+result<child_process> child_process::start(std::vector<std::string> const& command) {
+  if (command.empty()) return fail(errc::configuration, "no worker command is set");
+  std::array<int, 2> ends{};
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) return fail(errc::resource_exhausted, "no pipe");
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+  std::vector<char*> arguments;
+  for (auto const& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));
+  arguments.push_back(nullptr);
+  pid_t pid = -1;
+  int const failure =
+      posix_spawn(&pid, arguments[0], &actions, nullptr, arguments.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  close(ends[1]);
+  if (failure == 0) return child_process(pid, ends[0]);
+  close(ends[0]);
+  return fail(errc::configuration, "the worker command cannot be started: " + command[0]);
+}
+
+result<std::string> child_process::output() {
+  std::string text;
+  std::array<char, 4096> buffer{};
+  for (;;) {
+    ssize_t const got = read(read_end_, buffer.data(), buffer.size());
+    if (got > 0) text.append(buffer.data(), static_cast<std::size_t>(got));
+    if (got == 0 || (got < 0 && errno != EINTR)) break;
+  }
+  close(std::exchange(read_end_, -1));
+  int status = 0;
+  pid_t const pid = std::exchange(pid_, -1);
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return text;
+  return fail(errc::statement_failed, "a worker process failed: " + text);
+}
+
+}  // namespace idem::inline v1::conformance

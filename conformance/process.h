@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <idem/error.h>
+
+namespace idem::inline v1::conformance {
+
+/// A child process whose standard output is read.
+class child_process {
+ public:
+  /// Errors: `resource_exhausted`, `configuration` (the command cannot be started).
+  static result<child_process> start(std::vector<std::string> const& command);
+  child_process(child_process&&) noexcept;
+  child_process& operator=(child_process&&) = delete;
+  /// Waits for it if `output` was not called.
+  ~child_process();
+
+  /// Reads its output to the end and waits for it. Errors: `statement_failed` unless it ended
+  /// with status 0.
+  result<std::string> output();
+
+ private:
+  child_process(int pid, int read_end);
+  int pid_;
+  int read_end_;
+};
+
+}  // namespace idem::inline v1::conformance

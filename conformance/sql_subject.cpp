@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: BSL-1.0
+#include <idem/conformance/sql_subject.h>
+
+#include <array>
+#include <utility>
+
+namespace idem::inline v1::conformance {
+
+namespace {
+
+std::array<parameter, 3> key_parameters(identity const& id) {
+  return {parameter(blob_view{id.scope()}), parameter(blob_view{id.operation()}),
+          parameter(blob_view{id.key()})};
+}
+
+// One unambiguous text for a value: its type, its length, its bytes.
+struct to_text {
+  std::string operator()(std::monostate) const { return "null;"; }
+  std::string operator()(std::int64_t n) const { return "i" + std::to_string(n) + ";"; }
+  std::string operator()(double d) const { return "d" + std::to_string(d) + ";"; }
+  std::string operator()(std::string const& s) const {
+    return "t" + std::to_string(s.size()) + ":" + s + ";";
+  }
+  std::string operator()(blob const& b) const {
+    return "b" + std::to_string(b.bytes.size()) + ":" + b.bytes + ";";
+  }
+};
+
+result<> done(result<rows> answered) {
+  if (!answered) return std::unexpected(std::move(answered).error());
+  return {};
+}
+
+}  // namespace
+
+std::string sql_subject::rendered(dialect const& d, std::string_view sql) const {
+  auto names = schema::check_names(d, this->names());
+  return schema::render(sql, names ? *names : this->names());
+}
+
+result<rows> sql_subject::query(session& s, std::string_view sql,
+                                std::span<parameter const> parameters) const {
+  std::string const text = rendered(s.sql(), sql);
+  statement const one{text, parameters};
+  auto answered = s.execute(std::span(&one, 1), {});
+  if (!answered) return std::unexpected(std::move(answered).error());
+  return std::move(answered->front());
+}
+
+result<> sql_subject::execute(transaction& tx, std::string_view sql,
+                              std::span<parameter const> parameters) const {
+  return done(tx.execute(rendered(tx.session().sql(), sql), parameters));
+}
+
+result<> sql_subject::prepare() {
+  auto s = connect();
+  if (!s) return std::unexpected(std::move(s).error());
+  if (!prepared_) {
+    if (auto installed = schema::install(**s, names()); !installed) return installed;
+    for (auto const sql : sql_.create)
+      if (auto created = query(**s, sql); !created)
+        return std::unexpected(std::move(created).error());
+  }
+  prepared_ = true;
+  for (auto const sql : sql_.clear)
+    if (auto cleared = query(**s, sql); !cleared)
+      return std::unexpected(std::move(cleared).error());
+  return {};
+}
+
+result<> sql_subject::write(transaction& tx, ledger_row const& row) {
+  std::array<parameter, 4> const values{row.tag, row.nonce, row.worker, row.amount};
+  if (auto appended = execute(tx, sql_.append, values); !appended) return appended;
+  std::array<parameter, 1> const amount{row.amount};
+  return execute(tx, sql_.add, amount);
+}
+
+result<std::vector<ledger_row>> sql_subject::ledger(session& s) {
+  auto answered = query(s, sql_.ledger);
+  if (!answered) return std::unexpected(std::move(answered).error());
+  std::vector<ledger_row> all;
+  for (auto const& row : answered->values)
+    all.push_back({as_text(row[0]), as_text(row[1]), as_integer(row[2]), as_integer(row[3])});
+  return all;
+}
+
+result<std::int64_t> sql_subject::balance(session& s) {
+  auto answered = query(s, sql_.balance);
+  if (!answered) return std::unexpected(std::move(answered).error());
+  return as_integer((*answered)[0][0]);
+}
+
+result<std::optional<std::string>> sql_subject::record_row(session& s, identity const& id) {
+  auto const keys = key_parameters(id);
+  auto answered = query(s, sql_.record_row, keys);
+  if (!answered) return std::unexpected(std::move(answered).error());
+  if (answered->empty()) return std::optional<std::string>();
+  std::string text;
+  for (auto const& v : (*answered)[0]) text += std::visit(to_text{}, v);
+  return std::optional(std::move(text));
+}
+
+result<std::int64_t> sql_subject::record_count(session& s) {
+  auto answered = query(s, sql_.record_count);
+  if (!answered) return std::unexpected(std::move(answered).error());
+  return as_integer((*answered)[0][0]);
+}
+
+result<> sql_subject::break_constraint(transaction& tx) {
+  return execute(tx, sql_.break_constraint);
+}
+result<> sql_subject::break_transaction(transaction& tx) {
+  return execute(tx, sql_.break_transaction);
+}
+result<> sql_subject::break_at_commit(transaction& tx) { return execute(tx, sql_.break_at_commit); }
+
+result<> sql_subject::end_transaction(transaction& tx, ending how) {
+  auto ended = execute(tx, how == ending::rollback ? sql_.rollback : sql_.commit);
+  return how == ending::commit_and_begin ? execute(tx, sql_.begin) : ended;
+}
+
+result<> sql_subject::delete_record(transaction& tx, identity const& id) {
+  return execute(tx, sql_.delete_record, key_parameters(id));
+}
+
+result<bool> sql_subject::collapses(session& s, std::string_view a, std::string_view b) {
+  std::array<parameter, 2> const both{a, b};
+  auto answered = query(s, sql_.collapses, both);
+  if (!answered) return std::unexpected(std::move(answered).error());
+  return as_integer((*answered)[0][0]) != 0;
+}
+
+result<> sql_subject::insert_null_key(session& s, int part) {
+  return done(query(s, sql_.insert_null_key[static_cast<std::size_t>(part)]));
+}
+
+result<> sql_subject::hide_record(session& s, identity const& id, bool hidden) {
+  auto const& statements = hidden ? sql_.hide : sql_.unhide;
+  auto const keys = key_parameters(id);
+  for (std::size_t i = 0; i < statements.size(); ++i) {
+    bool const takes_key = hidden && i + 1 == statements.size();
+    auto ran = query(s, statements[i], takes_key ? std::span<parameter const>(keys)
+                                                 : std::span<parameter const>());
+    if (!ran) return std::unexpected(std::move(ran).error());
+  }
+  return {};
+}
+
+}  // namespace idem::inline v1::conformance

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "conformance/subjects/subjects.h"
+
+#include <string>
+
+#include "conformance/reference.h"
+
+namespace idem::inline v1::conformance {
+
+result<std::unique_ptr<subject>> make_subject(std::string_view url) {
+  auto const scheme = url.substr(0, url.find(':'));
+  if (scheme == "memory") return make_reference_subject();
+#if IDEM_HAS_SQLITE
+  if (scheme == "sqlite") return make_sqlite_subject(url);
+#endif
+  error e;
+  e.what = errc::configuration;
+  e.phase = phase::connect;
+  e.message = "no engine of this build takes the target's scheme '" + std::string(scheme) +
+              "': write one of"
+#if IDEM_HAS_SQLITE
+              " sqlite:FILE, sqlite::memory:,"
+#endif
+              " memory:";
+  return std::unexpected(std::move(e));
+}
+
+}  // namespace idem::inline v1::conformance

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: BSL-1.0
+#include <idem/sqlite.h>
+#include <sqlite3.h>
+
+namespace idem::inline v1::sqlite {
+
+bool in_transaction(session& s) noexcept { return sqlite3_get_autocommit(handle(s)) == 0; }
+
+}  // namespace idem::inline v1::sqlite

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSL-1.0
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#if IDEM_HAS_SQLITE
+#include <idem/sqlite.h>
+#endif
+
+#include "tools/commands.h"
+
+namespace idem::tools {
+
+int complain(std::string_view what) {
+  fmt::print(stderr, "idem: {}\n", what);
+  return could_not_run;
+}
+
+int complain(error const& e) { return complain(describe(e)); }
+
+namespace {
+
+std::unexpected<error> unknown(std::string_view what, std::string_view name) {
+  error e;
+  e.what = errc::configuration;
+  e.phase = phase::connect;
+  e.message = fmt::format("no engine of this build has the {} '{}': there is{}", what, name,
+                          IDEM_HAS_SQLITE ? " sqlite" : " none");
+  return std::unexpected(std::move(e));
+}
+
+}  // namespace
+
+result<std::unique_ptr<session>> open_target(std::string_view url) {
+  auto const scheme = url.substr(0, url.find(':'));
+#if IDEM_HAS_SQLITE
+  if (scheme == "sqlite") {
+    auto options = sqlite::parse_url(url);
+    if (!options) return std::unexpected(std::move(options).error());
+    return sqlite::connect(*options);
+  }
+#endif
+  return unknown("scheme", scheme);
+}
+
+result<dialect const*> find_dialect(std::string_view engine) {
+#if IDEM_HAS_SQLITE
+  if (engine == "sqlite") return &sqlite::dialect_value();
+#endif
+  return unknown("name", engine);
+}
+
+}  // namespace idem::tools
