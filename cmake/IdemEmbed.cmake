@@ -1,17 +1,13 @@
 # SPDX-License-Identifier: BSL-1.0
-# idem_embed(<target> <name> [SCHEMA] <file>...): makes text files part of a target.
-# The target may include "idem_embedded_<name>.h", which declares in idem::embedded
-#   with SCHEMA:    a std::string_view <name>_<stem> for each file, and <name>_schema, the list of
-#                   all files in the order of their names;
-#   without SCHEMA: one std::string_view <name>_<extension>, the texts of all files in the order of
-#                   their names, one after the other.
+# idem_embed(<target> <name> <file>...): makes text files part of a target, which may include
+# "idem_embedded_<name>.h". That declares in idem::embedded a std::string_view <name>_<stem> for each
+# file, and <name>_schema, the list of all files in the order of their names.
 function(idem_embed target name)
-  cmake_parse_arguments(PARSE_ARGV 2 arg "SCHEMA" "" "")
-  if(NOT TARGET ${target} OR NOT arg_UNPARSED_ARGUMENTS)
+  if(NOT TARGET ${target} OR NOT ARGN)
     return()
   endif()
   set(files "")
-  foreach(file IN LISTS arg_UNPARSED_ARGUMENTS)
+  foreach(file IN LISTS ARGN)
     cmake_path(ABSOLUTE_PATH file)
     list(APPEND files "${file}")
   endforeach()
@@ -21,8 +17,8 @@ function(idem_embed target name)
   set(script "${PROJECT_SOURCE_DIR}/cmake/embed.cmake")
   add_custom_command(
     OUTPUT "${directory}/idem_embedded_${name}.cpp" "${directory}/idem_embedded_${name}.h"
-    COMMAND "${CMAKE_COMMAND}" "-DNAME=${name}" "-DSCHEMA=${arg_SCHEMA}" "-DFILES=${joined}"
-            "-DDIRECTORY=${directory}" -P "${script}"
+    COMMAND "${CMAKE_COMMAND}" "-DNAME=${name}" "-DFILES=${joined}" "-DDIRECTORY=${directory}" -P
+            "${script}"
     DEPENDS ${files} "${script}"
     COMMENT "Embedding ${name}"
     VERBATIM)

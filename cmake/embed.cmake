@@ -30,43 +30,17 @@ endfunction()
 
 set(declarations "")
 set(definitions "")
-
-function(define suffix text)
-  string(MAKE_C_IDENTIFIER "${NAME}_${suffix}" identifier)
-  literal_of("${text}" literal)
-  string(APPEND declarations "extern const std::string_view ${identifier};\n")
-  string(APPEND definitions "constexpr std::string_view ${identifier} =\n${literal};\n")
-  set(identifier "${identifier}" PARENT_SCOPE)
-  set(declarations "${declarations}" PARENT_SCOPE)
-  set(definitions "${definitions}" PARENT_SCOPE)
-endfunction()
-
 set(entries "")
-set(whole "")
 foreach(file IN LISTS FILES)
   cmake_path(GET file FILENAME filename)
   cmake_path(GET file STEM LAST_ONLY stem)
-  cmake_path(GET file EXTENSION LAST_ONLY extension)
+  string(MAKE_C_IDENTIFIER "${NAME}_${stem}" identifier)
   file(READ "${file}" text)
-  if(SCHEMA)
-    define("${stem}" "${text}")
-    string(APPEND entries "    {\"${filename}\"sv, ${identifier}},\n")
-  else()
-    string(APPEND whole "${text}")
-  endif()
+  literal_of("${text}" literal)
+  string(APPEND declarations "extern const std::string_view ${identifier};\n")
+  string(APPEND definitions "constexpr std::string_view ${identifier} =\n${literal};\n")
+  string(APPEND entries "    {\"${filename}\"sv, ${identifier}},\n")
 endforeach()
-
-if(NOT SCHEMA)
-  string(REPLACE "." "" extension "${extension}")
-  define("${extension}" "${whole}")
-else()
-  string(APPEND declarations "extern const std::span<const embedded_file> ${NAME}_schema;\n")
-  string(
-    APPEND
-    definitions
-    "static constexpr embedded_file ${NAME}_files[] = {\n${entries}};\n"
-    "constinit const std::span<const embedded_file> ${NAME}_schema{${NAME}_files};\n")
-endif()
 
 file(
   WRITE "${DIRECTORY}/idem_embedded_${NAME}.h"
@@ -87,7 +61,8 @@ struct embedded_file {
 };
 #endif
 
-${declarations}
+${declarations}extern const std::span<const embedded_file> ${NAME}_schema;
+
 }  // namespace idem::embedded
 ")
 file(
@@ -101,5 +76,9 @@ namespace idem::embedded {
 using namespace std::string_view_literals;
 
 ${definitions}
+static constexpr embedded_file files[] = {
+${entries}};
+constinit const std::span<const embedded_file> ${NAME}_schema{files};
+
 }  // namespace idem::embedded
 ")

@@ -61,6 +61,10 @@ class unkeyed_session : public protocol_session {
     return real().begin(options_);
   }
   void hold_back() { held_back_ = true; }
+  result<> end_held_back() {
+    held_back_ = false;
+    return {};
+  }
 
   virtual result<rows> write_record(statement const& save, call_limits const& l) {
     auto const key = identity_text(save, identity_in_save);
@@ -68,8 +72,8 @@ class unkeyed_session : public protocol_session {
     if (claim == claims_.end()) return pass(save, l);
     auto inserted = pass(claim->insert, l);
     claims_.erase(claim);
-    bool const conflicts = inserted ? inserted->affected != 1
-                                    : inserted.error().what == errc::unique_violation;
+    bool const conflicts =
+        inserted ? inserted->affected != 1 : inserted.error().what == errc::unique_violation;
     if (conflicts) return one_row();
     if (!inserted) return inserted;
     return pass(save, l);
@@ -84,7 +88,8 @@ class unkeyed_session : public protocol_session {
   result<rows> look(statement const& claim, call_limits const& l) {
     auto const key = identity_text(claim, identity_in_claim);
     statement const find{texts().find(), claim.parameters.first(3)};
-    auto found = reader_ ? reader_->execute(std::span(&find, 1), l) : real().execute(std::span(&find, 1), l);
+    auto found =
+        reader_ ? reader_->execute(std::span(&find, 1), l) : real().execute(std::span(&find, 1), l);
     if (auto begun = now_begin(); !begun) return std::unexpected(std::move(begun).error());
     if (!found) return std::unexpected(std::move(found).error());
     if (!found->front().empty()) return conflict();
@@ -127,8 +132,7 @@ class record_first_session final : public protocol_session {
     if (auto begun = begin_again(l); !begun) return std::unexpected(std::move(begun).error());
     auto answered = pass(s, l);
     if (kind != statement_kind::claim || !answered || answered->affected != 1) return answered;
-    if (auto early = real().commit({}, l); !early)
-      return std::unexpected(std::move(early).error());
+    if (auto early = real().commit({}, l); !early) return std::unexpected(std::move(early).error());
     between_ = true;
     return answered;
   }
@@ -149,15 +153,26 @@ class record_first_session final : public protocol_session {
   bool between_ = false;
 };
 
-// The effect is committed first; its record is written afterwards, if that is still possible.
+// The effect is committed first. Its record is written in a second transaction: after the
+// caller's commit, or, where `run` owns the transaction, when the operation is over.
 class record_later_session final : public unkeyed_session {
  public:
   using unkeyed_session::unkeyed_session;
 
   result<> begin(begin_options const& o) override {
-    saves_.clear();
+    if (auto written = write_records({}); !written) return written;
     effect_committed_ = false;
     return unkeyed_session::begin(o);
+  }
+  result<> rollback() noexcept override {
+    saves_.clear();
+    return unkeyed_session::rollback();
+  }
+  result<> reset() noexcept override try {
+    (void)write_records({});
+    return unkeyed_session::reset();
+  } catch (...) {
+    return std::unexpected(error{});
   }
 
   result<> commit_effect() {
@@ -168,10 +183,23 @@ class record_later_session final : public unkeyed_session {
     return {};
   }
 
+  result<> write_records(call_limits const& l) {
+    if (saves_.empty()) return {};
+    auto const saves = std::exchange(saves_, {});
+    hold_back();
+    if (auto begun = now_begin(); !begun) return begun;
+    for (auto const& save : saves) {
+      auto const parameters = save.parameters();
+      auto written = unkeyed_session::write_record({save.sql(), parameters}, l);
+      if (!written) return std::unexpected(std::move(written).error());
+    }
+    return real().commit({}, l);
+  }
+
  private:
   result<rows> one(statement_kind kind, statement const& s, call_limits const& l) override {
-    bool const witness = kind == statement_kind::savepoint ||
-                         kind == statement_kind::release_savepoint;
+    bool const witness =
+        kind == statement_kind::savepoint || kind == statement_kind::release_savepoint;
     if (witness && effect_committed_) return rows{};
     return unkeyed_session::one(kind, s, l);
   }
@@ -180,15 +208,10 @@ class record_later_session final : public unkeyed_session {
     return one_row();
   }
   result<> finish(call_limits const& l) override {
-    if (!effect_committed_)
-      if (auto committed = commit_effect(); !committed) return committed;
-    if (auto begun = now_begin(); !begun) return begun;
-    for (auto const& save : saves_) {
-      auto const parameters = save.parameters();
-      auto written = unkeyed_session::write_record({save.sql(), parameters}, l);
-      if (!written) return std::unexpected(std::move(written).error());
-    }
-    return real().commit({}, l);
+    if (effect_committed_) return end_held_back();
+    if (auto committed = commit_effect(); !committed) return committed;
+    if (auto ended = end_held_back(); !ended) return ended;
+    return write_records(l);
   }
 
   std::list<kept_statement> saves_;
@@ -201,7 +224,16 @@ class record_later_contract final : public on_sessions<record_later_session> {
 
   result<outcome> run(session_source& source, request const& r, effect_function const& f,
                       run_options const& o) override {
-    auto const in_its_own_transaction = [&f](transaction& tx) -> result<answer> {
+    auto answered = on_sessions::run(source, r, in_its_own_transaction(f), o);
+    auto lease = session_lease::acquire(source, {});
+    if (!lease) return answered;
+    if (auto* own = dynamic_cast<record_later_session*>(&**lease)) (void)own->write_records({});
+    return answered;
+  }
+
+ private:
+  static effect_function in_its_own_transaction(effect_function const& f) {
+    return [&f](transaction& tx) -> result<answer> {
       auto answered = f(tx);
       auto* own = dynamic_cast<record_later_session*>(&tx.session());
       if (!answered || std::holds_alternative<refusal>(*answered) || own == nullptr)
@@ -210,7 +242,6 @@ class record_later_contract final : public on_sessions<record_later_session> {
         return std::unexpected(std::move(committed).error());
       return answered;
     };
-    return on_sessions::run(source, r, in_its_own_transaction, o);
   }
 };
 

@@ -32,9 +32,7 @@ class spoiled_contract : public contract_decorator {
   /// Spoils an answer that comes from a record.
   virtual void spoil(response&) const {}
   /// Takes content that the real one tells apart, or cannot compare, for the same.
-  virtual bool takes_for_same(fingerprint const& /*stored*/, request const&) const {
-    return false;
-  }
+  virtual bool takes_for_same(fingerprint const& /*stored*/, request const&) const { return false; }
 
  private:
   std::optional<replayed> second_look(session&, request const&);

@@ -59,7 +59,8 @@ class trusting_session : public protocol_session {
 };
 
 // Once the transaction is lost, what follows seems to succeed, COMMIT too: it is the server's
-// answer ROLLBACK, not read.
+// answer ROLLBACK, not read. Its claim is a plain insert, and where that meets a taken key it is
+// lost as well, as on PostgreSQL: the winner can be read, elsewhere, and the caller goes on.
 class deaf_session final : public trusting_session {
  public:
   using trusting_session::trusting_session;
@@ -70,12 +71,21 @@ class deaf_session final : public trusting_session {
   }
 
  private:
-  result<rows> one(statement_kind, statement const& s, call_limits const& l) override {
-    if (lost_) return one_row();
+  result<rows> one(statement_kind kind, statement const& s, call_limits const& l) override {
+    if (lost_ && kind != statement_kind::read) return one_row();
     auto answered = pass(s, l);
+    if (kind == statement_kind::claim && is_conflict(answered)) return abort(std::move(answered));
     if (answered) return answered;
     lost_ = transaction_is_gone();
     return left_to_the_effect(std::move(answered).error());
+  }
+  result<rows> abort(result<rows> conflict) {
+    if (auto ended = real().rollback(); !ended) return std::unexpected(std::move(ended).error());
+    lost_ = true;
+    return conflict;
+  }
+  static bool is_conflict(result<rows> const& claimed) {
+    return claimed ? claimed->affected != 1 : claimed.error().what == errc::unique_violation;
   }
   result<> finish(call_limits const& l) override {
     if (!lost_) return trusting_session::finish(l);

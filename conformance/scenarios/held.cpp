@@ -33,11 +33,10 @@ bool background::await_done(context& c, std::chrono::milliseconds limit) const {
   return c.await([this] { return done(); }, limit);
 }
 
-held_operation::held_operation(context& c, session& s, operation const& op,
-                               run_options const& options)
-    : context_(c), op_(op) {
-  call_ = std::make_unique<background>([this, &s, options] {
-    return context_.run(s, op_, [this](transaction& tx) { return effect(tx); }, options);
+held_operation::held_operation(context& c, session& s, operation const& op, at where)
+    : context_(c), op_(op), at_(where) {
+  call_ = std::make_unique<background>([this, &s] {
+    return context_.run(s, op_, [this](transaction& tx) { return effect(tx); });
   });
 }
 
@@ -45,12 +44,16 @@ held_operation::~held_operation() { let_go(false); }
 
 // A restarted effect finds itself let go and passes.
 result<answer> held_operation::effect(transaction& tx) {
-  auto nonce = context_.write_effect(tx, op_);
+  auto& engine = context_.engine();
+  auto const before = engine.transaction_id(tx.session());
+  result<std::string> nonce = "";
+  if (at_ == at::after_write) nonce = context_.write_effect(tx, op_);
   if (!nonce) return std::unexpected(std::move(nonce).error());
-  auto const before = context_.engine().transaction_id(tx.session());
   bool const answers = hold();
-  auto const after = context_.engine().transaction_id(tx.session());
+  auto const after = engine.transaction_id(tx.session());
   was_open_ = before && after && !before->empty() && *before == *after;
+  if (at_ == at::before_write) nonce = context_.write_effect(tx, op_);
+  if (!nonce) return std::unexpected(std::move(nonce).error());
   if (!answers) return declined();
   return answer(context_.response_with(std::move(*nonce)));
 }
@@ -110,25 +113,6 @@ call run_on(context& c, contract& idem, session& s, operation const& op,
   auto const& told = other.history().back();
   c.note(op, told.what, told.body);
   return answered;
-}
-
-result<history_entry> take(context& c, transaction& tx, operation const& op) {
-  claim_options options;
-  options.wait_limit = std::chrono::seconds(10);
-  auto claimed = c.idem().claim(tx, op.request, options);
-  if (!claimed) return std::unexpected(std::move(claimed).error());
-  if (auto* old = std::get_if<replayed>(&*claimed))
-    return history_entry{op.tag, told::replayed, old->response.body.value_or("")};
-  auto* token = std::get_if<claim_token>(&*claimed);
-  if (token == nullptr) {
-    bool const other = std::holds_alternative<mismatched>(*claimed);
-    return history_entry{op.tag, other ? told::mismatched : told::in_progress, ""};
-  }
-  auto nonce = c.write_effect(tx, op);
-  if (!nonce) return std::unexpected(std::move(nonce).error());
-  auto completed = c.idem().complete(tx, std::move(*token), c.response_with(*nonce));
-  if (!completed) return std::unexpected(std::move(completed).error());
-  return history_entry{op.tag, told::executed, std::move(*nonce)};
 }
 
 }  // namespace idem::inline v1::conformance

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <cstdint>
 #include <functional>
 #include <future>
 #include <memory>
@@ -33,11 +34,13 @@ class background {
   std::future<call> future_;
 };
 
-/// An operation that stays open inside its effect, after the write, until it is told how to
-/// end. It is made to fail when this object is destroyed before.
+/// An operation that stays open inside its effect until it is told how to end. It is made to
+/// fail when this object is destroyed before.
 class held_operation {
  public:
-  held_operation(context&, session&, operation const&, run_options const& = {});
+  /// Before its write it holds its key and nothing else; after it, what the effect locks too.
+  enum class at : std::uint8_t { before_write, after_write };
+  held_operation(context&, session&, operation const&, at = at::after_write);
   held_operation(held_operation const&) = delete;
   held_operation& operator=(held_operation const&) = delete;
   ~held_operation();
@@ -60,6 +63,7 @@ class held_operation {
 
   context& context_;
   operation op_;
+  at at_;
   std::mutex mutex_;
   std::condition_variable changed_;
   bool held_ = false;
@@ -78,9 +82,5 @@ std::unique_ptr<contract> watched_contract(context&, idem::observer&);
 
 /// `context::run` on such a contract. Thread-safe for distinct sessions.
 call run_on(context&, contract&, session&, operation const&, run_options const& = {});
-
-/// Claims, writes the effect and completes one operation inside a transaction that holds more
-/// of them. What it came to counts when that transaction has committed.
-result<history_entry> take(context&, transaction&, operation const&);
 
 }  // namespace idem::inline v1::conformance

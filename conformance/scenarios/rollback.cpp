@@ -149,8 +149,8 @@ result<> in_savepoint(transaction& tx, std::string_view sql) {
 }
 
 void undo_effect(context& c, stepwise& steps, operation const& op) {
-  auto const& sql = steps.tx().session().sql().sql;
   c.must(steps.begin(), "the transaction begins");
+  auto const& sql = steps.tx().session().sql().sql;
   c.require(c.must(steps.claim(), "the claim is answered") == "claimed", "the key is claimed");
   c.must(in_savepoint(steps.tx(), sql.savepoint), "a savepoint is set");
   c.must(steps.effect(), "the effect is written");

@@ -50,6 +50,32 @@ bool is_blank(std::string_view text) {
   return true;
 }
 
+constexpr int primary(int code) { return code & 0xff; }
+
+int prepare_once(sqlite3* db, std::string const& text, sqlite3_stmt** out, char const** tail) {
+  return sqlite3_prepare_v3(db, text.c_str(), static_cast<int>(text.size()) + 1,
+                            SQLITE_PREPARE_PERSISTENT, out, tail);
+}
+
+// A handle keeps the schema as it last read it. If a name is not in it, SQLite looks whether the
+// schema has changed; but if the file is locked just then, it says "no such table" with
+// SQLITE_ERROR instead of SQLITE_BUSY (schemaIsValid in src/prepare.c; seen with 3.40). So such
+// an answer is believed only under a read lock, which an unfinished statement holds.
+result<> prepare_surely(sqlite3* db, std::string const& text, sqlite3_stmt** out,
+                        char const** tail) {
+  int rc = prepare_once(db, text, out, tail);
+  if (rc == SQLITE_OK) return {};
+  if (primary(rc) != SQLITE_ERROR) return std::unexpected(last_error(db));
+  sqlite3_stmt* lock = nullptr;
+  rc = sqlite3_prepare_v2(db, "PRAGMA main.schema_version", -1, &lock, nullptr);
+  if (rc == SQLITE_OK) rc = sqlite3_step(lock);
+  if (rc == SQLITE_ROW) rc = prepare_once(db, text, out, tail);
+  result<> answer;
+  if (rc != SQLITE_OK) answer = std::unexpected(last_error(db));
+  sqlite3_finalize(lock);
+  return answer;
+}
+
 class reset_at_exit {
  public:
   explicit reset_at_exit(sqlite3_stmt* s) : statement_(s) {}
@@ -137,9 +163,8 @@ result<sqlite3_stmt*> statement_cache::prepare(std::string_view text) {
   std::list<entry> fresh;
   auto& made = fresh.emplace_back(entry{std::string(text), nullptr});
   char const* tail = nullptr;
-  int const rc = sqlite3_prepare_v3(db_, made.text.c_str(), static_cast<int>(text.size()) + 1,
-                                    SQLITE_PREPARE_PERSISTENT, &made.prepared, &tail);
-  if (rc != SQLITE_OK) return std::unexpected(last_error(db_));
+  auto const made_it = prepare_surely(db_, made.text, &made.prepared, &tail);
+  if (!made_it) return std::unexpected(made_it.error());
   auto const used = static_cast<std::size_t>(tail - made.text.c_str());
   if (!is_blank(std::string_view(made.text).substr(used))) {
     sqlite3_finalize(made.prepared);

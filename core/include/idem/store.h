@@ -45,6 +45,7 @@ result<answer> as_answer(result<T> r) {
 class effect_ref {
  public:
   template <class F>
+    requires(!std::same_as<F, effect_ref>)  // else it would be chosen to copy one
   explicit effect_ref(F& f)
       : object_(const_cast<void*>(static_cast<void const*>(std::addressof(f)))),
         call_([](void* object, transaction& tx) -> result<answer> {
