@@ -111,6 +111,21 @@ std::array<parameter, 3> key_parameters(identity const& id) {
           parameter(blob_view{id.key()})};
 }
 
+// The views in it live as long as the arguments.
+std::array<parameter, 8> claim_parameters(identity const& id, attempt_id const& attempt,
+                                          fingerprint const& print,
+                                          std::optional<std::string_view> canonical) {
+  auto const keys = key_parameters(id);
+  return {keys[0],
+          keys[1],
+          keys[2],
+          as_blob(attempt.bytes),
+          print.version,
+          as_blob(print.digest),
+          canonical ? parameter(blob_view{*canonical}) : parameter(),
+          host_now_us()};
+}
+
 // The clock, if there is one, is the last parameter.
 std::span<parameter const> without_clock(traits const& facts, std::span<parameter const> all) {
   return facts.binds_clock ? all : all.first(all.size() - 1);
@@ -153,16 +168,10 @@ result<claim_step> send_claim(store_core const& core, session& s, claim_input co
   auto const& id = in.request->identity();
   auto print = in.request->fingerprint(in.write_version);
   if (!print) return std::unexpected(std::move(print).error());
+  std::optional<std::string_view> canonical;
+  if (in.store_canonical_request) canonical = in.request->canonical();
+  auto const all = claim_parameters(id, in.attempt, *print, canonical);
   auto const keys = key_parameters(id);
-  std::array<parameter, 8> const all{
-      keys[0],
-      keys[1],
-      keys[2],
-      as_blob(in.attempt.bytes),
-      print->version,
-      as_blob(print->digest),
-      in.store_canonical_request ? parameter(blob_view{in.request->canonical()}) : parameter(),
-      host_now_us()};
   std::array<statement, 2> const both{statement{core.sql.claim, without_clock(core.facts, all)},
                                       statement{core.sql.read_winner, keys}};
   auto answered = s.execute(std::span(both).first(core.facts.pipelines ? 2 : 1), limits);
@@ -178,6 +187,16 @@ result<claim_step> send_claim(store_core const& core, session& s, claim_input co
   if (!found) return std::unexpected(std::move(found).error());
   if (!*found) return claim_step(claim_invisible{});
   return claim_step(std::move(**found));
+}
+
+result<> send_claim_again(store_core const& core, session& s, identity const& id,
+                          record const& half, call_limits const& limits) {
+  auto const all = claim_parameters(id, half.attempt, half.fingerprint, half.canonical_request);
+  statement const claim{core.sql.claim, without_clock(core.facts, all)};
+  auto answered = s.execute(std::span(&claim, 1), limits);
+  if (!answered) return std::unexpected(std::move(answered).error());
+  if (answered->front().affected == 1) return {};
+  return fail(errc::save_unmatched, advice::never, "the record changed while it was repaired");
 }
 
 result<std::variant<replayed, mismatched>> judge(record const& r, request const& asked) {
@@ -227,19 +246,35 @@ struct save_parameters {
   }
 };
 
+std::string const replaced_message =
+    "the claim's transaction was ended before the save: an effect must not commit or roll back";
+
 result<> prove_witness(store_core const& core, session& s, call_limits const& limits) {
   if (core.facts.witness != transaction_witness::savepoint) return {};
   auto released = run_one(s, core.sql.release_savepoint, limits);
   if (released) return {};
   error e = std::move(released).error();
-  if (e.advice != advice::never) return std::unexpected(std::move(e));
+  if (!means_replaced(e)) return std::unexpected(std::move(e));
   e.what = errc::transaction_replaced;
-  e.message = "the claim's transaction was ended before the save: an effect must not commit or "
-              "roll back";
+  e.message = replaced_message;
+  return std::unexpected(std::move(e));
+}
+
+// Where the save itself is the witness, one that matches nothing is what tells.
+std::unexpected<error> save_failed(store_core const& core, error e) {
+  if (e.what == errc::save_unmatched && core.facts.witness == transaction_witness::save) {
+    e.what = errc::transaction_replaced;
+    e.message = replaced_message;
+  }
   return std::unexpected(std::move(e));
 }
 
 }  // namespace
+
+bool means_replaced(error const& e) noexcept {
+  return e.advice == advice::never && e.what != errc::cancelled &&
+         e.what != errc::deadline_exceeded;
+}
 
 result<> send_save(store_core const& core, session& s, identity const& id,
                    attempt_id const& attempt, record_state state, response const& r,
@@ -248,11 +283,12 @@ result<> send_save(store_core const& core, session& s, identity const& id,
   save_parameters const parameters(core, id, attempt, state, r);
   statement const save{core.sql.save, without_clock(core.facts, parameters.all)};
   auto answered = s.execute(std::span(&save, 1), limits);
-  if (!answered) return std::unexpected(std::move(answered).error());
+  if (!answered) return save_failed(core, std::move(answered).error());
   if (answered->front().affected == 1) return {};
-  return fail(errc::save_unmatched, advice::never,
-              "the claim is no longer in its table: nothing may delete or change it before the "
-              "commit");
+  auto unmatched = fail(errc::save_unmatched, advice::never,
+                        "the claim is no longer in its table: nothing may delete or change it "
+                        "before the commit");
+  return save_failed(core, std::move(unmatched).error());
 }
 
 result<> save_and_commit(store_core const& core, session& s, identity const& id,
@@ -267,7 +303,9 @@ result<> save_and_commit(store_core const& core, session& s, identity const& id,
     return at(std::move(proven).error(), phase::save, certainty::rolled_back);
   save_parameters const parameters(core, id, attempt, state, r);
   statement const save{core.sql.save, without_clock(core.facts, parameters.all)};
-  return s.commit(std::span(&save, 1), limits);
+  auto committed = s.commit(std::span(&save, 1), limits);
+  if (!committed) return save_failed(core, std::move(committed).error());
+  return {};
 }
 
 result<> check_response(store_core const& core, response const& r) {

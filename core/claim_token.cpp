@@ -64,16 +64,92 @@ result<> expect_usable(detail::transaction_state& state, phase where) {
            : "the session's transaction is aborted or the session is in use: roll it back first"));
 }
 
-// What ended the caller's transaction is told apart from what left it usable.
-error after_failed_claim(detail::transaction_state& state, error e) {
+result<> preflight(detail::store_core const& core, detail::transaction_state& state,
+                   request const& r, claim_options const& options) {
+  run_options bounds;
+  bounds.wait_limit = options.wait_limit;
+  bounds.write_version = options.write_version;
+  if (auto valid = detail::check_run_options(bounds); !valid) return valid;
+  if (state.session->sql().name != core.dialect_name)
+    return std::unexpected(make_error(errc::configuration, phase::preflight,
+                                      "the session speaks another dialect than the store"));
+  if (auto usable = expect_usable(state, phase::preflight); !usable) return usable;
+  if (std::ranges::find(state.open_claims, r.identity()) == state.open_claims.end()) return {};
+  return std::unexpected(make_error(errc::claim_open, phase::preflight,
+                                    "this transaction has claimed the identity already: "
+                                    "complete that claim first"));
+}
+
+error end_transaction(detail::transaction_state& state, error e) {
   e.phase = phase::claim;
   e.certainty = certainty::not_executed;
-  auto status = state.session->status();
-  if (status && *status == transaction_status::open) return e;
   e.message = std::string(to_string(e.what)) + " ended the transaction: roll it back";
   e.what = errc::transaction_aborted;
   state.doom(e);
   return e;
+}
+
+// What ended the caller's transaction is told apart from what left it usable.
+result<claim_result> claim_failed(detail::store_core const& core,
+                                  detail::transaction_state& state, error e) {
+  auto status = state.session->status();
+  if (!status || *status != transaction_status::open)
+    return std::unexpected(end_transaction(state, std::move(e)));
+  if (e.what == errc::lock_timeout && core.facts.claim_wait_names_identity)
+    return claim_result(in_progress{});
+  return detail::at(std::move(e), phase::claim, certainty::not_executed);
+}
+
+std::unexpected<error> invisible() {
+  error e = make_error(errc::record_invisible, phase::claim,
+                       "the key is taken but its record cannot be read: roll back and claim "
+                       "again; if it stays, look for row security or a trigger");
+  e.advice = advice::new_transaction;
+  return std::unexpected(std::move(e));
+}
+
+// One savepoint is the witness of every claim of the transaction: a second one of the same name
+// would take the place of the first on some engines and hide it on others.
+result<> mark_claim(detail::store_core const& core, detail::transaction_state& state) {
+  bool const needed = core.facts.witness == transaction_witness::savepoint;
+  if (!needed || !state.open_claims.empty()) return {};
+  auto marked = detail::run_one(*state.session, core.sql.savepoint, state.limits);
+  if (marked) return {};
+  // The claim is made and nobody holds its token: the transaction must not be committed.
+  return std::unexpected(end_transaction(state, std::move(marked).error()));
+}
+
+// The save has proved the witness by releasing it: the other claims need a new one.
+result<> mark_again(detail::store_core const& core, detail::transaction_state& state) {
+  bool const released = core.facts.witness == transaction_witness::savepoint;
+  if (!released || state.open_claims.empty()) return {};
+  state.savepoint_moved = true;
+  return detail::run_one(*state.session, core.sql.savepoint, state.limits);
+}
+
+// A transaction that the session does not have any more, though we did not end it.
+result<> expect_not_replaced(detail::transaction_state& state) {
+  auto usable = expect_usable(state, phase::save);
+  if (usable || state.ended || usable.error().what != errc::transaction_not_open) return usable;
+  usable.error().what = errc::transaction_replaced;
+  usable.error().message = "the claim's transaction was ended before its response was saved";
+  return usable;
+}
+
+result<> save_claim(detail::store_core const& core, detail::transaction_state& state,
+                    identity const& id, attempt_id const& attempt, response const& r) {
+  if (auto usable = expect_not_replaced(state); !usable) return usable;
+  if (auto fits = detail::check_response(core, r); !fits) return fits;
+  auto saved = detail::send_save(core, *state.session, id, attempt, record_state::completed, r,
+                                 state.limits);
+  if (!saved) return saved;
+  state.forget_claim(id);
+  return mark_again(core, state);
+}
+
+result<> another_transaction() {
+  return std::unexpected(make_error(errc::invalid_argument, phase::save,
+                                    "the claim was made in another transaction"));
 }
 
 }  // namespace
@@ -89,60 +165,32 @@ claim_token& claim_token::operator=(claim_token&& other) noexcept {
 
 claim_token::~claim_token() {
   if (content_ == nullptr) return;
-  content_->state->doom(make_error(errc::transaction_aborted, phase::effect,
-                                   "a claim was dropped without its response"));
+  content_->state->doom(detail::aborted("a claim was dropped without its response"));
 }
 
 attempt_id const& claim_token::attempt() const noexcept { return content_->attempt; }
 
 result<claim_result> store::claim(transaction& tx, request const& r,
                                   claim_options const& options) const {
-  run_options bounds;
-  bounds.wait_limit = options.wait_limit;
-  bounds.write_version = options.write_version;
-  if (auto valid = detail::check_run_options(bounds); !valid)
-    return std::unexpected(std::move(valid).error());
   auto const& state = detail::transaction_state::of(tx);
-  if (state->session->sql().name != core_->dialect_name)
-    return std::unexpected(make_error(errc::configuration, phase::preflight,
-                                      "the session speaks another dialect than the store"));
-  if (auto usable = expect_usable(*state, phase::preflight); !usable)
-    return std::unexpected(std::move(usable).error());
-  if (std::ranges::find(state->open_claims, r.identity()) != state->open_claims.end())
-    return std::unexpected(make_error(errc::claim_open, phase::preflight,
-                                      "this transaction has claimed the identity already: "
-                                      "complete that claim first"));
+  if (auto ready = preflight(*core_, *state, r, options); !ready)
+    return std::unexpected(std::move(ready).error());
   attempt_id const attempt = attempt_id::random();
   call_limits const limits{options.deadline, options.stop, options.wait_limit};
   auto step = detail::send_claim(*core_, *state->session,
                                  {&r, attempt, options.write_version,
                                   options.store_canonical_request},
                                  limits);
-  if (!step) {
-    bool const timed_out = step.error().what == errc::lock_timeout;
-    error e = after_failed_claim(*state, std::move(step).error());
-    if (timed_out && core_->facts.claim_wait_names_identity && !state->doomed)
-      return claim_result(in_progress{});
-    return std::unexpected(std::move(e));
-  }
+  if (!step) return claim_failed(*core_, *state, std::move(step).error());
   if (auto const* winner = std::get_if<record>(&*step)) {
     auto judged = detail::judge(*winner, r);
     if (!judged)
       return detail::at(std::move(judged).error(), phase::claim, certainty::not_executed);
     return std::visit([](auto&& o) { return claim_result(std::move(o)); }, std::move(*judged));
   }
-  if (std::holds_alternative<detail::claim_invisible>(*step)) {
-    error e = make_error(errc::record_invisible, phase::claim,
-                         "the key is taken but its record cannot be read: roll back and claim "
-                         "again; if it stays, look for row security or a trigger");
-    e.advice = advice::new_transaction;
-    return std::unexpected(std::move(e));
-  }
-  if (auto marked = detail::run_one(*state->session, core_->sql.savepoint, limits); !marked) {
-    error e = std::move(marked).error();
-    state->doom(e);
-    return detail::at(std::move(e), phase::claim, certainty::not_executed);
-  }
+  if (std::holds_alternative<detail::claim_invisible>(*step)) return invisible();
+  if (auto marked = mark_claim(*core_, *state); !marked)
+    return std::unexpected(std::move(marked).error());
   state->open_claims.push_back(r.identity());
   return claim_result(detail::claim_access::make(state, r.identity(), attempt));
 }
@@ -151,33 +199,19 @@ result<attempt_id> store::complete(transaction& tx, claim_token&& token, respons
   auto claimed = detail::claim_access::take(std::move(token));
   if (claimed == nullptr) return invalid_argument("the claim token was used already");
   auto const& state = claimed->state;
-  auto const failed = [&state](error e, certainty known) -> result<attempt_id> {
-    e.certainty = known;
-    state->doom(e);
-    return std::unexpected(std::move(e));
-  };
-  if (state != detail::transaction_state::of(tx))
-    return failed(make_error(errc::invalid_argument, phase::save,
-                             "the claim was made in another transaction"),
-                  certainty::rolled_back);
-  if (auto usable = expect_usable(*state, phase::save); !usable)
-    return failed(std::move(usable).error(), certainty::rolled_back);
-  if (auto fits = detail::check_response(*core_, r); !fits) {
-    fits.error().phase = phase::save;
-    return failed(std::move(fits).error(), certainty::rolled_back);
-  }
-  auto saved = detail::send_save(*core_, *state->session, claimed->identity, claimed->attempt,
-                                 record_state::completed, r, state->limits);
+  auto saved = state == detail::transaction_state::of(tx)
+                   ? save_claim(*core_, *state, claimed->identity, claimed->attempt, r)
+                   : another_transaction();
   if (!saved) {
     error e = std::move(saved).error();
     e.phase = phase::save;
-    bool const unknown =
-        e.what == errc::transaction_replaced && !state->session->guards_commit();
+    bool const unknown = e.what == errc::transaction_replaced && state->may_have_committed();
+    e.certainty = unknown ? certainty::in_doubt : certainty::rolled_back;
     if (unknown) e.advice = advice::resolve_first;
     if (unknown) e.attempts = {claimed->attempt};
-    return failed(std::move(e), unknown ? certainty::in_doubt : certainty::rolled_back);
+    state->doom(e);
+    return std::unexpected(std::move(e));
   }
-  state->forget_claim(claimed->identity);
   state->completed.push_back(claimed->attempt);
   return claimed->attempt;
 }

@@ -165,6 +165,7 @@ result<outcome> run_operation::claim_and_run() {
                           options_.store_canonical_request};
   auto step = send_claim(core_, *state_->session, input, waiting);
   notify_wait();
+  if (step) suspect_.reset();
   if (!step) {
     bool const held = step.error().what == errc::lock_timeout &&
                       core_.facts.claim_wait_names_identity;
@@ -201,18 +202,50 @@ result<outcome> run_operation::run_effect() {
     thrown_ = std::current_exception();
   }
   if (thrown_) return effect_threw();
-  if (!*answered) {
-    error e = std::move(*answered).error();
-    auto const& cause = state_->restart_cause;
-    if (!calls_for_restart(e) && cause) e = *cause;
-    // Whatever a nested call said of itself, this transaction is rolled back.
-    if (e.advice == advice::resolve_first) e.advice = advice::never;
-    return at(std::move(e), phase::effect, certainty::rolled_back);
-  }
+  if (!*answered) return effect_failed(std::move(*answered).error());
   if (auto intact = check_after_effect(); !intact)
     return at(std::move(intact).error(), phase::effect, intact.error().certainty);
   if (auto* no = std::get_if<refusal>(&**answered)) return refuse(std::move(no->response));
   return finish(record_state::completed, std::move(std::get<response>(**answered)));
+}
+
+result<outcome> run_operation::effect_failed(error e) {
+  auto const& cause = state_->restart_cause;
+  if (!calls_for_restart(e) && cause) e = *cause;
+  // Whatever a nested call said of itself, this transaction is rolled back.
+  if (e.advice == advice::resolve_first) e.advice = advice::never;
+  if (!calls_for_restart(e)) {
+    if (auto same = prove_same_transaction(e); !same) return std::unexpected(std::move(same).error());
+  }
+  return at(std::move(e), phase::effect, certainty::rolled_back);
+}
+
+// "Nothing of it stays" is true of the claim's own transaction only. Where the handle can
+// commit, the savepoint of the claim tells whether this is still that one. An error that
+// prevents the proof starts the transaction again: the next claim meets what was left.
+result<void> run_operation::prove_same_transaction(error const& failure) {
+  auto& s = *state_->session;
+  if (s.guards_commit()) return {};
+  auto status = s.status();
+  if (!status) return at(std::move(status).error(), phase::effect, certainty::rolled_back);
+  bool gone = false;
+  if (*status == transaction_status::idle) {
+    // Some engines end the transaction with the error that they report.
+    bool const by_server = failure.native.code != 0 || !failure.native.sqlstate.empty();
+    gone = !by_server;
+  }
+  if (*status == transaction_status::open) {
+    auto back = run_one(s, core_.sql.rollback_to_savepoint, limits_);
+    if (!back && calls_for_restart(back.error()))
+      return at(std::move(back).error(), phase::effect, certainty::rolled_back);
+    gone = !back && means_replaced(back.error());
+  }
+  if (!gone) return {};
+  error e = make_error(errc::transaction_replaced, phase::effect, advice::never,
+                       "the effect ended the transaction and then said no: an effect must not "
+                       "commit or roll back");
+  e.native = failure.native;
+  return std::unexpected(std::move(e));
 }
 
 // The exception may hide a transient database error: our own says so; for any other the
@@ -266,22 +299,39 @@ result<void> run_operation::check_after_effect() {
 }
 
 result<outcome> run_operation::refuse(response r) {
-  if (options_.refusals == refusal_policy::roll_back) return outcome(refused{std::move(r), false});
-  if (auto fits = check_response(core_, r); !fits)
-    return at(std::move(fits).error(), phase::save, certainty::rolled_back);
-  auto undone = run_one(*state_->session, core_.sql.rollback_to_savepoint, limits_);
+  if (options_.refusals == refusal_policy::roll_back) {
+    if (auto same = prove_same_transaction({}); !same) return std::unexpected(std::move(same).error());
+    return outcome(refused{std::move(r), false});
+  }
+  if (auto fits = check_response(core_, r); !fits) return too_large(std::move(fits).error());
+  auto undone = undo_effect();
   if (undone) return finish(record_state::refused, std::move(r));
   // Without the savepoint the effect's writes can only be undone with the claim: claim again
   // and store the refusal without running the effect a second time.
   pending_refusal_ = std::move(r);
   error e = std::move(undone).error();
+  // Should the effect have committed, the next claim meets what it left.
+  if (means_replaced(e) && !state_->session->guards_commit()) suspect_ = attempt_;
   if (e.advice == advice::never) e.advice = advice::new_transaction;
   return at(std::move(e), phase::effect, certainty::rolled_back);
 }
 
+result<void> run_operation::undo_effect() {
+  if (!state_->savepoint_moved)
+    return run_one(*state_->session, core_.sql.rollback_to_savepoint, limits_);
+  return std::unexpected(make_error(errc::transaction_aborted, phase::effect,
+                                    advice::new_transaction,
+                                    "the effect completed a claim of its own, so its writes can "
+                                    "only be undone with the whole transaction"));
+}
+
+result<outcome> run_operation::too_large(error e) {
+  if (auto same = prove_same_transaction({}); !same) return std::unexpected(std::move(same).error());
+  return at(std::move(e), phase::save, certainty::rolled_back);
+}
+
 result<outcome> run_operation::finish(record_state as, response r) {
-  if (auto fits = check_response(core_, r); !fits)
-    return at(std::move(fits).error(), phase::save, certainty::rolled_back);
+  if (auto fits = check_response(core_, r); !fits) return too_large(std::move(fits).error());
   auto committed = save_and_commit(core_, *state_->session, request_.identity(), attempt_, as, r,
                                    limits_);
   if (committed) {
@@ -307,6 +357,11 @@ result<outcome> run_operation::judge_winner(record const& winner) {
     return outcome(executed{winner.response, winner.attempt});
   if (ours && winner.state == record_state::refused) return outcome(refused{winner.response, true});
   auto judged = judge(winner, request_);
+  if (!judged && ours) {
+    // An effect of this run committed by itself: it may stay, and no response is known.
+    judged.error().attempts = {winner.attempt};
+    return at(std::move(judged).error(), phase::claim, certainty::in_doubt);
+  }
   if (!judged) return at(std::move(judged).error(), phase::claim, certainty::not_executed);
   return std::visit([](auto&& o) { return outcome(std::move(o)); }, std::move(*judged));
 }

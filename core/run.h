@@ -30,7 +30,11 @@ class run_operation {
   result<outcome> claim_and_run();
   result<outcome> after_claim();
   result<outcome> run_effect();
+  result<outcome> effect_failed(error);
   result<outcome> effect_threw();
+  result<void> prove_same_transaction(error const& failure);
+  result<void> undo_effect();
+  result<outcome> too_large(error);
   result<void> check_after_effect();
   result<outcome> refuse(response);
   result<outcome> finish(record_state, response);
@@ -55,6 +59,7 @@ class run_operation {
   attempt_id attempt_;
   std::vector<attempt_id> attempts_;  ///< all of this run: a record with one of them is ours
   std::optional<error> doubt_;        ///< a COMMIT of this run whose answer is not known
+  std::optional<attempt_id> suspect_;  ///< may have been committed by its effect
   std::optional<error> last_;         ///< why the last attempt failed
   std::shared_ptr<transaction_state> state_;  ///< of this attempt
   std::chrono::steady_clock::time_point claim_started_;

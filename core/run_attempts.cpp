@@ -8,6 +8,15 @@
 
 namespace idem::inline v1::detail {
 
+namespace {
+
+void add_attempts(error& e, std::vector<attempt_id> const& more) {
+  for (auto const& id : more)
+    if (std::ranges::find(e.attempts, id) == e.attempts.end()) e.attempts.push_back(id);
+}
+
+}  // namespace
+
 bool run_operation::worth_another(error const& e) const {
   // While a COMMIT of ours is in doubt, the next claim is how it is found out.
   if (doubt_) return e.advice != advice::never;
@@ -19,7 +28,8 @@ bool run_operation::worth_another(error const& e) const {
 }
 
 void run_operation::remember_doubt(error const& e) {
-  if (e.what != errc::commit_in_doubt) return;
+  // The doubt of another run, passed on by the effect, is not ours.
+  if (e.what != errc::commit_in_doubt || e.certainty != certainty::in_doubt) return;
   auto attempts = doubt_ ? std::move(doubt_->attempts) : std::vector<attempt_id>();
   doubt_ = e;
   attempts.push_back(attempt_);
@@ -47,6 +57,8 @@ result<void> run_operation::patience() const {
 result<outcome> run_operation::conclude(error e) {
   if (doubt_) {
     error doubt = std::move(*doubt_);
+    doubt_.reset();
+    if (e.certainty == certainty::in_doubt) add_attempts(doubt, e.attempts);
     doubt.what = errc::commit_in_doubt;
     doubt.certainty = certainty::in_doubt;
     doubt.advice = advice::resolve_first;
@@ -55,9 +67,10 @@ result<outcome> run_operation::conclude(error e) {
     e = std::move(doubt);
   } else if (thrown_) {
     std::rethrow_exception(std::exchange(thrown_, nullptr));
-  } else if (e.what == errc::transaction_replaced && e.certainty == certainty::in_doubt) {
+  } else if (e.certainty == certainty::in_doubt || suspect_) {
+    e.certainty = certainty::in_doubt;
     e.advice = advice::resolve_first;
-    e.attempts = {attempt_};
+    if (e.attempts.empty()) e.attempts = {suspect_.value_or(attempt_)};
   } else {
     e.certainty = effect_started_ ? certainty::rolled_back : certainty::not_executed;
   }

@@ -158,23 +158,34 @@ result<resolution> store::resolve(session& s, request const& r,
 
 namespace {
 
-result<> repair(detail::store_core const& core, session& s, identity const& id,
-                record const& half, settlement const& how, call_limits const& limits) {
-  if (auto const* as = std::get_if<settle_as_executed>(&how)) {
-    if (auto fits = detail::check_response(core, as->response); !fits) return fits;
-    if (auto marked = detail::run_one(s, core.sql.savepoint, limits); !marked) return marked;
-    return detail::send_save(core, s, id, half.attempt, record_state::completed, as->response,
-                             limits);
-  }
-  auto const attempt = std::string_view(
-      reinterpret_cast<char const*>(half.attempt.bytes.data()), half.attempt.bytes.size());
+result<> discard(detail::store_core const& core, session& s, identity const& id,
+                 attempt_id const& attempt, call_limits const& limits) {
+  auto const bytes = std::string_view(reinterpret_cast<char const*>(attempt.bytes.data()),
+                                      attempt.bytes.size());
   std::array<parameter, 4> const parameters{blob_view{id.scope()}, blob_view{id.operation()},
-                                            blob_view{id.key()}, blob_view{attempt}};
-  statement const discard{core.sql.discard, parameters};
-  auto answered = s.execute(std::span(&discard, 1), limits);
+                                            blob_view{id.key()}, blob_view{bytes}};
+  statement const one{core.sql.discard, parameters};
+  auto answered = s.execute(std::span(&one, 1), limits);
   if (!answered) return std::unexpected(std::move(answered).error());
   if (answered->front().affected == 1) return {};
   return fail(errc::save_unmatched, phase::save, "the record changed while it was repaired");
+}
+
+// Claimed anew before it is saved: where the save is the witness it knows only claims of its
+// own transaction.
+result<> repair(detail::store_core const& core, session& s, identity const& id,
+                record const& half, settlement const& how, call_limits const& limits) {
+  auto const* as = std::get_if<settle_as_executed>(&how);
+  if (as != nullptr) {
+    if (auto fits = detail::check_response(core, as->response); !fits) return fits;
+  }
+  auto discarded = discard(core, s, id, half.attempt, limits);
+  if (!discarded || as == nullptr) return discarded;
+  auto claimed = detail::send_claim_again(core, s, id, half, limits);
+  if (!claimed) return claimed;
+  if (auto marked = detail::run_one(s, core.sql.savepoint, limits); !marked) return marked;
+  return detail::send_save(core, s, id, half.attempt, record_state::completed, as->response,
+                           limits);
 }
 
 }  // namespace

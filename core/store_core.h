@@ -48,6 +48,11 @@ using claim_step = std::variant<claim_inserted, record, claim_invisible>;
 result<claim_step> send_claim(store_core const&, session&, claim_input const&,
                               call_limits const&);
 
+/// Puts a half record back with its own attempt and fingerprint, in a transaction that has
+/// discarded it.
+result<> send_claim_again(store_core const&, session&, identity const&, record const& half,
+                          call_limits const&);
+
 /// What the record says of this request: its response, or that the content differs.
 /// Errors: `fingerprint_unknown`, `incomplete`.
 result<std::variant<replayed, mismatched>> judge(record const&, request const&);
@@ -55,6 +60,9 @@ result<std::variant<replayed, mismatched>> judge(record const&, request const&);
 /// One record by identity: a plain read.
 result<std::optional<record>> read_record(store_core const&, session&, identity const&,
                                           call_limits const&);
+
+/// Does a statement about the claim's savepoint, failing so, say that it is not there any more?
+bool means_replaced(error const&) noexcept;
 
 /// Proves that the claim's transaction is the one still open, then saves the response. Errors:
 /// `transaction_replaced`, `save_unmatched`; others as the session gives them.

@@ -40,9 +40,26 @@ result<> expect_status(session& s, transaction_status wanted) {
                 "finish that first");
 }
 
+result<> commit_doomed(detail::transaction_state& state) {
+  error why = *state.doomed;
+  if (auto undone = state.rollback(); !undone)
+    state.report("commit of a doomed transaction", undone.error());
+  why.phase = phase::commit;
+  return std::unexpected(std::move(why));
+}
+
 }  // namespace
 
 namespace detail {
+
+error aborted(std::string message) {
+  error e;
+  e.what = errc::transaction_aborted;
+  e.phase = phase::effect;
+  e.certainty = certainty::rolled_back;
+  e.message = std::move(message);
+  return e;
+}
 
 void transaction_state::doom(error why) {
   if (!doomed) doomed = std::move(why);
@@ -143,23 +160,26 @@ result<> transaction::commit() {
   if (state.ended)
     return refuse(errc::transaction_not_open, phase::commit, "the transaction has ended");
   if (!state.open_claims.empty())
-    state.doom({errc::transaction_aborted, phase::commit, certainty::rolled_back, advice::never,
-                "a claim in it was not completed", {}, {}});
-  if (state.doomed) {
-    error why = *state.doomed;
-    if (auto undone = rollback(); !undone) state.report("commit of a doomed transaction", undone.error());
-    why.phase = phase::commit;
-    return std::unexpected(std::move(why));
-  }
+    state.doom(detail::aborted("a claim in it was not completed"));
+  // The server may have undone that statement alone: what is left is half an effect.
+  if (state.restart_cause) state.doom(*state.restart_cause);
+  if (state.doomed) return commit_doomed(state);
   auto committed = state.session->commit({}, state.limits);
   if (committed) {
     state.ended = true;
     return {};
   }
   error e = std::move(committed).error();
+  // Only a guarded session knows that what ended the transaction kept nothing of it.
+  if (e.what == errc::transaction_replaced && !state.session->guards_commit())
+    e.certainty = certainty::in_doubt;
+  else if (e.certainty == certainty::in_doubt)
+    e.what = errc::commit_in_doubt;
+  if (e.certainty == certainty::in_doubt) e.advice = advice::resolve_first;
   e.phase = phase::commit;
   e.attempts = state.completed;
-  if (auto undone = rollback(); !undone) state.report("rollback after a failed commit", undone.error());
+  if (auto undone = state.rollback(); !undone)
+    state.report("rollback after a failed commit", undone.error());
   return std::unexpected(std::move(e));
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include <idem/identity.h>
@@ -30,6 +31,8 @@ struct transaction_state {
   /// The first error seen by `execute` after which the whole transaction must be run again.
   std::optional<error> restart_cause;
   std::vector<identity> open_claims;
+  /// The witness savepoint was set anew after a write: going back to it undoes too little.
+  bool savepoint_moved = false;
   std::vector<attempt_id> completed;
 
   void doom(error why);
@@ -37,8 +40,16 @@ struct transaction_state {
   result<> rollback();
   void report(std::string_view where, error const&) noexcept;
 
+  /// True if whatever ended this transaction under us may have committed it.
+  bool may_have_committed() const noexcept {
+    return owner == transaction_owner::caller || !session->guards_commit();
+  }
+
   static transaction make(std::shared_ptr<transaction_state>);
   static std::shared_ptr<transaction_state> const& of(transaction const&);
 };
+
+/// Why a transaction may not be committed: `transaction_aborted`, and nothing of it stays.
+error aborted(std::string message);
 
 }  // namespace idem::inline v1::detail

@@ -58,9 +58,9 @@ class trusting_session : public protocol_session {
   bool begun_ = false;
 };
 
-// Once the transaction is lost, what follows seems to succeed, COMMIT too: it is the server's
-// answer ROLLBACK, not read. Its claim is a plain insert, and where that meets a taken key it is
-// lost as well, as on PostgreSQL: the winner can be read, elsewhere, and the caller goes on.
+// Once the transaction is lost, what follows seems to succeed and COMMIT too: it is the server's
+// answer ROLLBACK, not read. Its claim is a plain insert, and where that meets a taken key the
+// transaction is lost as well, as on PostgreSQL: it reads the winner and goes on.
 class deaf_session final : public trusting_session {
  public:
   using trusting_session::trusting_session;
@@ -72,17 +72,21 @@ class deaf_session final : public trusting_session {
 
  private:
   result<rows> one(statement_kind kind, statement const& s, call_limits const& l) override {
-    if (lost_ && kind != statement_kind::read) return one_row();
+    using enum statement_kind;
+    if (lost_ && (kind == savepoint || kind == release_savepoint)) return rows{};
     auto answered = pass(s, l);
-    if (kind == statement_kind::claim && is_conflict(answered)) return abort(std::move(answered));
-    if (answered) return answered;
-    lost_ = transaction_is_gone();
+    bool const taken = kind == claim && begun() && is_conflict(answered);
+    if (taken || (!answered && transaction_is_gone()))
+      if (auto going = lose(); !going) return std::unexpected(std::move(going).error());
+    if (lost_ && kind == save) return one_row();
+    if (answered || taken) return answered;
     return left_to_the_effect(std::move(answered).error());
   }
-  result<rows> abort(result<rows> conflict) {
-    if (auto ended = real().rollback(); !ended) return std::unexpected(std::move(ended).error());
+  // Nothing of what follows will stay.
+  result<> lose() {
     lost_ = true;
-    return conflict;
+    if (auto ended = real().rollback(); !ended) return ended;
+    return real().begin(options());
   }
   static bool is_conflict(result<rows> const& claimed) {
     return claimed ? claimed->affected != 1 : claimed.error().what == errc::unique_violation;

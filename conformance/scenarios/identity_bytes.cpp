@@ -67,39 +67,44 @@ void tails_of_fingerprints(context& c, session& s) {
   }
 }
 
-// Nor can an attempt: claims are made in one transaction until one ends in a zero byte.
+// Nor can an attempt be: claims are made and taken away again until one ends in a zero byte.
+std::optional<claim_token> claim_ending_in_zero(context& c, transaction& tx,
+                                                std::optional<operation>& op) {
+  for (int i = 0; i < 20000; ++i) {
+    op = c.make_operation("attempt " + std::to_string(i));
+    auto claimed = c.idem().claim(tx, op->request, {});
+    auto* token = claimed ? std::get_if<claim_token>(&*claimed) : nullptr;
+    if (token == nullptr) return std::nullopt;
+    if (token->attempt().bytes.back() == std::byte{0}) return std::move(*token);
+    if (!c.idem().complete(tx, std::move(*token), {})) return std::nullopt;
+    if (!c.engine().delete_record(tx, op->request.identity())) return std::nullopt;
+  }
+  return std::nullopt;
+}
+
 void tails_of_attempts(context& c, session& s) {
   auto tx = c.must(transaction::begin(s), "a transaction begins");
-  for (int i = 0; i < 20000; ++i) {
-    auto const op = c.make_operation("attempt " + std::to_string(i));
-    auto claimed = c.idem().claim(tx, op.request, {});
-    auto* token = claimed ? std::get_if<claim_token>(&*claimed) : nullptr;
-    c.require(token != nullptr, "a claim takes its identity");
-    auto const attempt = token->attempt();
-    bool const wanted = attempt.bytes.back() == std::byte{0};
-    auto const nonce = wanted ? c.must(c.write_effect(tx, op), "its effect writes") : "none";
-    c.must(c.idem().complete(tx, std::move(*token), c.response_with(nonce)),
-           "it is completed: the save matches the attempt");
-    auto const found = c.must(c.idem().find(s, op.request.identity()), "the record is read");
-    c.require(found && found->attempt == attempt, "the record has the attempt, all of it");
-    if (!wanted) {
-      c.must(c.engine().delete_record(tx, op.request.identity()), "it is taken away again");
-      continue;
-    }
-    c.must(tx.commit(), "the transaction commits");
-    c.note(op, told::executed, nonce);
-    auto const resolved = c.must(c.idem().resolve(s, op.request, std::span(&attempt, 1)),
-                                 "the attempt is resolved");
-    if (c.check(std::holds_alternative<resolved::executed>(resolved), "the attempt is found"))
-      c.mark("attempt_ends_in_0");
-    auto other = attempt;
-    other.bytes.back() = std::byte{1};
-    auto const foreign = c.must(c.idem().resolve(s, op.request, std::span(&other, 1)),
-                                "another attempt is resolved");
-    c.check(std::holds_alternative<resolved::replayed>(foreign), "another attempt is not ours");
-    return;
-  }
-  c.check(false, "an attempt that ends in a zero byte is found");
+  std::optional<operation> op;
+  auto token = claim_ending_in_zero(c, tx, op);
+  c.require(token.has_value(), "an attempt that ends in a zero byte is found");
+  auto const attempt = token->attempt();
+  auto const nonce = c.must(c.write_effect(tx, *op), "its effect writes");
+  c.must(c.idem().complete(tx, std::move(*token), c.response_with(nonce)),
+         "it is completed: the save matches the attempt");
+  c.must(tx.commit(), "the transaction commits");
+  c.note(*op, told::executed, nonce);
+  auto const found = c.must(c.idem().find(s, op->request.identity()), "the record is read");
+  c.check(found && found->attempt == attempt, "the record has the attempt, all of it");
+  auto const ours = c.must(c.idem().resolve(s, op->request, std::span(&attempt, 1)),
+                           "the attempt is resolved");
+  if (c.check(std::holds_alternative<resolved::executed>(ours), "the attempt is found"))
+    c.mark("attempt_ends_in_0");
+  auto other = attempt;
+  other.bytes.back() = std::byte{1};
+  auto const foreign = c.must(c.idem().resolve(s, op->request, std::span(&other, 1)),
+                              "another attempt is resolved");
+  c.check(std::holds_alternative<resolved::replayed>(foreign), "another attempt is not ours");
+  c.check_stored(*op, 1, true);
 }
 
 }  // namespace

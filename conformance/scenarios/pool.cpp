@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // POL: sessions are taken clean, left clean, and never taken from their user.
 #include <array>
-#include <atomic>
 #include <utility>
 
 #include "conformance/scenarios/answers.h"
@@ -43,7 +42,7 @@ class counting_session final : public session_decorator {
 
 struct counted {
   counting_session* below;
-  std::unique_ptr<session> session;
+  std::unique_ptr<session> top;
 };
 
 // The contract's own wrapping goes on top: what is counted is what is left of a call below it.
@@ -58,7 +57,7 @@ counted make_counted(context& c) {
 void check_refused(context& c, counted& s, operation const& asked, errc code,
                    std::string const& what) {
   int const sent = s.below->sent;
-  auto const called = c.run(*s.session, asked);
+  auto const called = c.run(*s.top, asked);
   check_failed(c, called, code, what);
   c.check(!called.answered && called.answered.error().certainty == certainty::not_executed,
           what + ": the error says that nothing was executed");
@@ -69,17 +68,17 @@ void check_refused(context& c, counted& s, operation const& asked, errc code,
 // The caller is in the middle of an operation of its own.
 void in_open_transaction(context& c, counted& s) {
   auto const own = c.make_operation("the caller's");
-  stepwise step(c, *s.session, own);
+  stepwise step(c, *s.top, own);
   c.must(step.begin(), "the caller's transaction begins");
   c.check(step.claim() == "claimed", "the caller claims");
   c.must(step.effect(), "the caller's effect writes");
-  auto const id = c.must(c.engine().transaction_id(*s.session), "the server names it");
-  auto const mine = c.must(c.engine().ledger(*s.session), "the caller reads its writes").size();
+  auto const id = c.must(c.engine().transaction_id(*s.top), "the server names it");
+  auto const mine = c.must(c.engine().ledger(*s.top), "the caller reads its writes").size();
   check_refused(c, s, c.make_operation("another's"), errc::session_not_idle,
                 "another key in an open transaction");
   check_refused(c, s, own, errc::session_not_idle, "the same key in an open transaction");
-  auto const still = c.must(c.engine().transaction_id(*s.session), "the server names it again");
-  auto const seen = c.must(c.engine().ledger(*s.session), "the caller reads its writes").size();
+  auto const still = c.must(c.engine().transaction_id(*s.top), "the server names it again");
+  auto const seen = c.must(c.engine().ledger(*s.top), "the caller reads its writes").size();
   if (c.check(!id.empty() && still == id && seen == mine, "the transaction is as it was"))
     c.mark("transaction_kept");
   c.must(step.complete(), "the caller completes");
@@ -91,7 +90,7 @@ void in_open_transaction(context& c, counted& s) {
 void nested(context& c, counted& s) {
   auto const outer = c.make_operation("outer");
   auto const inner = c.make_operation("inner");
-  lone_session source(*s.session);
+  lone_session source(*s.top);
   effect_function const effect = [&](transaction& tx) -> result<answer> {
     auto nonce = c.write_effect(tx, outer);
     if (!nonce) return std::unexpected(std::move(nonce).error());
@@ -110,27 +109,27 @@ void nested(context& c, counted& s) {
   c.check(c.body_calls(outer) == 1 && c.body_calls(inner) == 0, "only the outer effect ran");
   c.check_stored(outer, 1, true);
   c.check_stored(inner, 0, false);
-  check_executed(c, c.run(*s.session, inner), "the inner one, afterwards");
+  check_executed(c, c.run(*s.top, inner), "the inner one, afterwards");
 }
 
 // Unread results, a pipeline, a failed transaction: whatever the driver calls not idle.
 void in_other_states(context& c, counted& s) {
   auto const op = c.make_operation("other states");
-  for (auto const [status, code] :
-       {std::pair(transaction_status::busy, errc::session_not_idle),
-        std::pair(transaction_status::failed, errc::session_not_idle),
-        std::pair(transaction_status::unknown, errc::connection_lost)}) {
+  constexpr std::array states{std::pair(transaction_status::busy, errc::session_not_idle),
+                              std::pair(transaction_status::failed, errc::session_not_idle),
+                              std::pair(transaction_status::unknown, errc::connection_lost)};
+  for (auto const& [status, code] : states) {
     s.below->pretended = status;
     check_refused(c, s, op, code, "a session whose driver says otherwise");
     s.below->pretended.reset();
   }
-  check_executed(c, c.run(*s.session, op), "the same call when it is idle");
+  check_executed(c, c.run(*s.top, op), "the same call when it is idle");
   c.check_stored(op, 1, true);
 }
 
 void check_left_clean(context& c, counted& s, std::string const& what) {
-  auto const id = c.engine().transaction_id(*s.session);
-  auto const status = s.session->status();
+  auto const id = c.engine().transaction_id(*s.top);
+  auto const status = s.top->status();
   c.check(id && id->empty() && status && *status == transaction_status::idle,
           what + " leaves the session without a transaction");
 }
@@ -149,7 +148,7 @@ void only_idle_sessions(context& c) {
     if (!nonce) return std::unexpected(std::move(nonce).error());
     return answer(refusal{{402, {}, *nonce}});
   };
-  c.check(c.run(*s.session, refusing, no).is<refused>(), "an effect says no");
+  c.check(c.run(*s.top, refusing, no).is<refused>(), "an effect says no");
   check_left_clean(c, s, "a refusal");
   c.check_stored(refusing, 0, false);
 }

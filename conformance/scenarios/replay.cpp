@@ -40,11 +40,16 @@ struct seen_answer {
 
 constexpr std::size_t shuffled_keys = 200, calls_per_key = 5, shuffled_sessions = 8;
 
+/// Every key five times. Two of the five stand side by side, so that two sessions meet there.
 std::vector<std::size_t> shuffled_order(context& c) {
+  std::vector<std::vector<std::size_t>> groups;
+  for (std::size_t key = 0; key < shuffled_keys; ++key) {
+    groups.push_back({key, key});
+    for (std::size_t i = 2; i < calls_per_key; ++i) groups.push_back({key});
+  }
+  std::ranges::shuffle(groups, c.random());
   std::vector<std::size_t> order;
-  for (std::size_t i = 0; i < shuffled_keys * calls_per_key; ++i)
-    order.push_back(i % shuffled_keys);
-  std::ranges::shuffle(order, c.random());
+  for (auto const& group : groups) order.insert(order.end(), group.begin(), group.end());
   return order;
 }
 

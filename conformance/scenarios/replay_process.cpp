@@ -96,11 +96,12 @@ void replay_in_workers(context& c, operation const& op, call const& first) {
   }
 }
 
-// Two processes meet at keys that neither has seen, and this one asks for all of them later.
+// Two processes take new keys in the same order, so that whoever is behind catches up and they
+// meet; this one asks for all of them later.
 void first_calls_in_workers(context& c) {
-  constexpr int keys = 25;
-  auto const reports =
-      two_workers(c, {"many", "--prefix", "met-", "--keys", std::to_string(keys)});
+  constexpr int keys = 60;
+  auto const reports = two_workers(
+      c, {"many", "--prefix", "met-", "--keys", std::to_string(keys), "--seed", "1"});
   std::map<std::string, std::vector<worker_line>> by_key;
   for (auto const& report : reports)
     for (auto const& line : report.lines) by_key[line.key].push_back(line);

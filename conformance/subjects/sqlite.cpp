@@ -92,6 +92,7 @@ class sqlite_subject final : public sql_subject {
   sqlite_subject(std::string url, sqlite::options options)
       : sql_subject(sqlite_statements), url_(std::move(url)), options_(std::move(options)) {
     options_.foreign_keys = sqlite::setting::on;  // a deferred constraint needs it
+    options_.busy = std::chrono::milliseconds(500);  // what a statement of an effect waits
   }
 
   std::string name() const override { return "sqlite"; }
@@ -151,18 +152,17 @@ class sqlite_subject final : public sql_subject {
     return {};
   }
 
-  // BEGIN IMMEDIATE locks every attached file, so the second one is attached for the moment of
-  // the statement only. https://sqlite.org/lang_attach.html
-  result<> want_lock(transaction& tx, std::chrono::milliseconds wait) override {
+  // BEGIN IMMEDIATE locks every attached file, so the second one is attached inside the effect,
+  // and detached after a time-out; once written to it cannot be before the transaction ends.
+  // https://sqlite.org/lang_attach.html The wait is the session's own, `busy` below.
+  result<> want_lock(transaction& tx, std::chrono::milliseconds) override {
     auto& s = tx.session();
     if (auto attached = attach(s); !attached) return attached;
-    statement const insert{"INSERT INTO second.contended DEFAULT VALUES", {}};
-    (void)wait;
-    auto wanted = tx.execute(insert.sql, insert.parameters);
-    auto detached = query(s, "DETACH second");
-    if (!wanted) return std::unexpected(std::move(wanted).error());
-    if (!detached) return std::unexpected(std::move(detached).error());
-    return {};
+    auto wanted = tx.execute("INSERT INTO second.contended DEFAULT VALUES");
+    if (wanted) return {};
+    if (auto detached = query(s, "DETACH second"); !detached)
+      return std::unexpected(std::move(detached).error());
+    return std::unexpected(std::move(wanted).error());
   }
 
  private:
@@ -173,6 +173,9 @@ class sqlite_subject final : public sql_subject {
   }
 
   result<> attach(session& s) const {
+    auto there = query(s, "SELECT 1 FROM pragma_database_list WHERE name = 'second'");
+    if (!there) return std::unexpected(std::move(there).error());
+    if (!there->empty()) return {};
     std::string const second = options_.path + ".second";
     std::array<parameter, 1> const path{second};
     auto attached = query(s, "ATTACH DATABASE ?1 AS second", path);

@@ -70,9 +70,8 @@ void engine::apply(open_transaction& tx) {
 void engine::undo(open_transaction& tx) {
   tx.changes.clear();
   tx.savepoints.clear();
-  for (auto const& key : tx.locked) locks_.erase(key);
+  for (auto const& key : tx.locked) unlock(key);
   tx.locked.clear();
-  changed_.notify_all();
 }
 
 void engine::end(open_transaction& tx) {
@@ -81,9 +80,34 @@ void engine::end(open_transaction& tx) {
 }
 
 void engine::restart() {
-  for (auto* tx : open_) undo(*tx);
+  for (auto* tx : open_) {
+    tx->changes.clear();
+    tx->savepoints.clear();
+    tx->locked.clear();
+    tx->waits_for.reset();
+  }
   open_.clear();
+  locks_.clear();
   ++start_;
+  changed_.notify_all();
+}
+
+void engine::give(open_transaction& tx, row_key const& key) {
+  locks_.emplace(key, &tx);
+  tx.locked.push_back(key);
+  tx.waits_for.reset();
+}
+
+// The lock goes to the one that has waited longest at once: nobody can come between.
+void engine::unlock(row_key const& key) {
+  locks_.erase(key);
+  open_transaction* next = nullptr;
+  for (auto* tx : open_) {
+    if (tx->waits_for == key && (next == nullptr || tx->waits_since < next->waits_since))
+      next = tx;
+  }
+  if (next == nullptr) return;
+  give(*next, key);
   changed_.notify_all();
 }
 
@@ -106,30 +130,32 @@ bool engine::closes_circle(open_transaction const& tx, row_key const& wanted) co
 
 result<bool> engine::lock_row(std::unique_lock<std::mutex>& lock, open_transaction& tx,
                               row_key const& key, patience const& p) {
-  if (holder(key) == &tx) return false;
-  auto const ready = [&] { return holder(key) == nullptr || start_ != tx.start; };
-  if (!ready()) {
-    if (closes_circle(tx, key)) {
-      tx.failed = true;
-      undo(tx);
-      return fail(code::deadlock);
-    }
-    if (p.wait_limit <= std::chrono::milliseconds::zero()) return fail(code::lock_timeout);
-    tx.waits_for = key;
-    bool const in_time = changed_.wait_until(lock, p.limits.stop, wait_end(p), ready);
-    tx.waits_for.reset();
-    if (!in_time) return gave_up(p.limits);
+  auto const mine = [&] { return holder(key) == &tx; };
+  if (mine()) return false;
+  if (holder(key) == nullptr) {
+    give(tx, key);
+    return true;
   }
+  if (closes_circle(tx, key)) {
+    tx.failed = true;
+    undo(tx);
+    return fail(code::deadlock);
+  }
+  if (p.wait_limit <= std::chrono::milliseconds::zero()) return fail(code::lock_timeout);
+  tx.waits_for = key;
+  tx.waits_since = ++last_wait_;
+  changed_.wait_until(lock, p.limits.stop, wait_end(p),
+                      [&] { return mine() || start_ != tx.start; });
+  tx.waits_for.reset();
   if (start_ != tx.start) return fail(code::connection_lost);
-  locks_.emplace(key, &tx);
-  tx.locked.push_back(key);
+  if (!mine()) return gave_up(p.limits);
   return true;
 }
 
 void engine::unlock_last(open_transaction& tx) {
-  locks_.erase(tx.locked.back());
+  auto const key = std::move(tx.locked.back());
   tx.locked.pop_back();
-  changed_.notify_all();
+  unlock(key);
 }
 
 std::optional<record_row> engine::record(open_transaction const* tx, row_key const& key) const {

@@ -56,6 +56,7 @@ struct open_transaction {
   std::vector<savepoint> savepoints;
   std::vector<row_key> locked;
   std::optional<row_key> waits_for;
+  std::uint64_t waits_since = 0;  ///< orders those who wait
 };
 
 /// How long one call may wait.
@@ -83,8 +84,9 @@ class engine {
   void end(open_transaction&);
   void restart();
 
-  /// Locks the row until `end` or `undo`, waiting for the one that has it. True if it was not
-  /// locked by this transaction before. `lock` is given up while waiting.
+  /// Locks the row until `end` or `undo`, waiting for the one that has it; the first to wait is
+  /// the next to have it. True if it was not locked by this transaction before. `lock` is given
+  /// up while waiting.
   /// Errors: `lock_timeout`, `deadlock` (the transaction is undone), `connection_lost`,
   /// `cancelled`, `deadline_exceeded`.
   result<bool> lock_row(std::unique_lock<std::mutex>& lock, open_transaction&, row_key const&,
@@ -104,12 +106,15 @@ class engine {
 
  private:
   bool closes_circle(open_transaction const&, row_key const&) const;
+  void give(open_transaction&, row_key const&);
+  void unlock(row_key const&);
   open_transaction* holder(row_key const&) const;
 
-  std::condition_variable_any changed_;  ///< a lock was given up, or the engine restarted
+  std::condition_variable_any changed_;  ///< a waiter was given its lock, or all lost theirs
   std::uint64_t start_ = 1;
   std::uint64_t last_session_ = 0;
   std::uint64_t last_serial_ = 0;
+  std::uint64_t last_wait_ = 0;
   std::set<open_transaction*> open_;
   std::map<row_key, open_transaction*> locks_;
 

@@ -45,7 +45,14 @@ result<std::vector<std::string>> as_texts(result<rows> answered) {
 
 result<std::int64_t> as_number(result<rows> answered) {
   if (!answered) return std::unexpected(std::move(answered).error());
-  return as_integer((*answered)[0][0]);
+  // A session that wraps one of ours may answer with nothing.
+  auto const* number =
+      answered->empty() ? nullptr : std::get_if<std::int64_t>(&(*answered)[0].front());
+  if (number != nullptr) return *number;
+  error e;
+  e.phase = phase::effect;
+  e.message = "the in-memory engine was answered for by another";
+  return std::unexpected(std::move(e));
 }
 
 }  // namespace

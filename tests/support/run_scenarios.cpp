@@ -97,9 +97,8 @@ result<answer> return_error(play const& p) {
   return std::unexpected(failure(errc::statement_failed));
 }
 result<answer> swallow(play const& p) {
-  (void)p.write();
-  (void)p.write();
-  return the_response();
+  if (p.write()) return the_response();
+  return succeed(p);
 }
 result<answer> break_a_constraint(play const& p) {
   auto failed = p.tx.execute("EFFECT_DUPLICATE");
@@ -154,6 +153,18 @@ result<answer> chain_and_fail(play const& p) {
   if (p.handle().native_commit()) p.handle().native_begin();
   return std::unexpected(failure(errc::statement_failed));
 }
+result<answer> chain_and_say_too_much(play const& p) {
+  auto written = p.write();
+  if (p.handle().native_commit()) p.handle().native_begin();
+  if (!written) return std::unexpected(written.error());
+  return idem::response{200, {}, std::string(most_response_bytes + 1, 'x')};
+}
+result<answer> chain_and_meet_a_deadlock(play const& p) {
+  if (auto written = p.write(); !written) return std::unexpected(written.error());
+  if (p.handle().native_commit()) p.handle().native_begin();
+  p.world.effect_errors = {fault_kind::deadlock};
+  return succeed(p);
+}
 result<answer> chain_and_refuse(play const& p) {
   auto written = p.write();
   if (p.handle().native_commit()) p.handle().native_begin();
@@ -179,6 +190,17 @@ expected_ending replaced_by_commit(flavour const& f) {
 }
 expected_ending committed_and_failed(flavour const& f) {
   return f.guards_commit ? fails<errc::statement_failed>(f) : fails<errc::transaction_replaced>(f);
+}
+expected_ending chained_and_too_large(flavour const& f) {
+  return f.guards_commit ? fails<errc::response_too_large>(f) : fails<errc::transaction_replaced>(f);
+}
+// Where it cannot commit, every attempt meets its deadlock.
+expected_ending chained_and_restarted(flavour const& f) {
+  return f.guards_commit ? fails<errc::deadlock>(f) : fails<errc::incomplete>(f);
+}
+expected_ending chained_and_undone(flavour const& f) {
+  if (f.guards_commit) return {ending::refused, {}};
+  return fails<errc::transaction_replaced>(f);
 }
 expected_ending chained_and_refused(flavour const& f) {
   if (f.guards_commit) return {ending::refused_stored, {}};
@@ -220,6 +242,11 @@ constexpr scenario scenarios[] = {
      fails<errc::transaction_replaced>},
     {"effect commits and fails", nothing, commit_and_fail, committed_and_failed},
     {"effect commits, begins, fails", nothing, chain_and_fail, committed_and_failed},
+    {"effect commits, begins, says too much", nothing, chain_and_say_too_much,
+     chained_and_too_large},
+    {"effect commits, begins, meets a deadlock", nothing, chain_and_meet_a_deadlock,
+     chained_and_restarted},
+    {"effect commits, begins, is undone", nothing, chain_and_refuse, chained_and_undone},
     {"effect commits, begins, refuses", nothing, chain_and_refuse, chained_and_refused,
      store_them},
     {"lone session", nothing, succeed, ends<ending::executed>, undo_them, true, true},

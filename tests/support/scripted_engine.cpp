@@ -22,6 +22,7 @@ meaning classify(idem::native_error const& e) noexcept {
     case native::aborted: return {errc::transaction_aborted, advice::never};
     case native::replaced: return {errc::transaction_replaced, advice::never};
     case native::constraint: return {errc::constraint_violation, advice::never};
+    case native::out_of_time: return {errc::deadline_exceeded, advice::never};
     case native::cannot_connect: return {errc::connection_failed, advice::new_connection};
   }
   return {};
@@ -74,6 +75,7 @@ bool applies(fault const& f, port_call call) noexcept {
     case fault_kind::deadlock: return call == port_call::execute || call == port_call::save_commit;
     case fault_kind::lock_timeout:
     case fault_kind::statement_error:
+    case fault_kind::out_of_time:
       return call == port_call::begin || call == port_call::execute ||
              call == port_call::save_commit;
     case fault_kind::rollback_fails: return call == port_call::rollback;
@@ -87,9 +89,9 @@ char const* name_of(fault_kind k) noexcept {
   static constexpr char const* names[fault_kinds] = {
       "lost_before",       "lost_after",           "lost_lingering",     "lost_stuck",
       "serialization",     "deadlock",             "lock_timeout",       "statement_error",
-      "rollback_fails",    "status_unknown",       "reset_fails",        "commit_unsent",
-      "commit_not_reached", "commit_unanswered",   "commit_refused",     "commit_serialization",
-      "commit_busy",       "commit_late"};
+      "out_of_time",   "rollback_fails",     "status_unknown",    "reset_fails",
+      "commit_unsent", "commit_not_reached", "commit_unanswered", "commit_refused",
+      "commit_serialization", "commit_busy", "commit_late"};
   return names[static_cast<std::size_t>(k)];
 }
 
@@ -101,6 +103,7 @@ std::optional<fault> scripted_world::step(port_call call) {
   server.arrive(now);
   for (auto const& planned : plan) {
     if (planned.step != now || !applies(planned.what, call)) continue;
+    blinded = blinded || replaced;
     ++fired[static_cast<std::size_t>(planned.what.kind)];
     return planned.what;
   }

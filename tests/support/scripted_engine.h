@@ -23,6 +23,7 @@ enum class native : std::int64_t {
   replaced,
   constraint,
   cannot_connect,
+  out_of_time,
 };
 
 /// The engine's error as a session gives it: classified by the dialect, with a text of the

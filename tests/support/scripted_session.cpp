@@ -72,6 +72,7 @@ error scripted_session::fail_as(fault_kind kind) {
       if (transaction_) world_->server.rollback(*transaction_);
       return engine_error(native::deadlock);
     case fault_kind::lock_timeout: fail_transaction(); return engine_error(native::lock_timeout);
+    case fault_kind::out_of_time: fail_transaction(); return engine_error(native::out_of_time);
     default: fail_transaction(); return engine_error(native::failed);
   }
 }
@@ -80,8 +81,8 @@ idem::result<> scripted_session::begin(idem::begin_options const&) {
   auto const struck = world_->step(port_call::begin);
   if (!connected_) return fail(native::lost);
   if (has_open_transaction()) return fail(native::failed);
-  if (struck && struck->kind == fault_kind::lock_timeout) return fail(native::lock_timeout);
-  if (struck && struck->kind == fault_kind::statement_error) return fail(native::failed);
+  if (struck && applies(*struck, port_call::save_commit))
+    return std::unexpected(fail_as(struck->kind));
   if (!struck || struck->kind != fault_kind::lost_before) {
     transaction_ = world_->server.begin();
     if (!transaction_) return fail(native::lock_timeout);
@@ -125,7 +126,8 @@ idem::result<std::vector<rows>> scripted_session::struck(fault const& f,
     case fault_kind::lost_stuck: (void)run_all(all); [[fallthrough]];
     case fault_kind::lost_before: drop_connection(f.kind); return fail(native::lost);
     case fault_kind::statement_error:
-      if (all.front().sql.starts_with("RELEASE")) world_->witness_struck = true;
+      if (all.front().sql.starts_with("R") && !all.front().sql.starts_with("READ"))
+        world_->witness_struck = true;  // ROLLBACK TO or RELEASE
       [[fallthrough]];
     default: return std::unexpected(fail_as(f.kind));
   }

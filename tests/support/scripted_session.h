@@ -35,6 +35,7 @@ enum class fault_kind : std::uint8_t {
   deadlock,            ///< the server has rolled the transaction back
   lock_timeout,        ///< only the statement is undone
   statement_error,     ///< advice never, only the statement is undone
+  out_of_time,         ///< the caller's deadline: as statement_error
   rollback_fails,      ///< the transaction stays open
   status_unknown,      ///< the session cannot say
   reset_fails,
@@ -46,7 +47,7 @@ enum class fault_kind : std::uint8_t {
   commit_busy,         ///< not committed, the transaction is still open
   commit_late,         ///< in doubt, and COMMIT takes place later
 };
-inline constexpr std::size_t fault_kinds = 18;
+inline constexpr std::size_t fault_kinds = 19;
 char const* name_of(fault_kind) noexcept;
 
 struct fault {
@@ -79,6 +80,7 @@ struct scripted_world {
 
   bool commit_doubtful = false;       ///< a COMMIT was sent and not answered
   bool replaced = false;              ///< an effect ended the transaction with the handle
+  bool blinded = false;               ///< and a fault came after that
   bool witness_struck = false;        ///< a fault looked as if it had
   std::vector<std::string> breaches;  ///< what no client of a session may do
 

@@ -71,6 +71,12 @@ struct file_database {
   }
 };
 
+begin_options reading() {
+  begin_options o;
+  o.read_only = true;
+  return o;
+}
+
 void is_in_doubt(error const& e, int code) {
   BOOST_TEST(to_string(e.what) == "commit_in_doubt");
   BOOST_TEST(to_string(e.certainty) == "in_doubt");
@@ -100,7 +106,7 @@ BOOST_AUTO_TEST_CASE(a_deferred_foreign_key_fails_at_commit) {
 BOOST_AUTO_TEST_CASE(a_reader_of_a_rollback_journal_makes_commit_busy) {
   open("?journal=delete");
   auto const reader = open_sqlite("sqlite:" + folder / "a.db");
-  BOOST_REQUIRE(reader->begin({.read_only = true}));
+  BOOST_REQUIRE(reader->begin(reading()));
   BOOST_TEST(number(*reader, "SELECT count(*) FROM t") == 1);
   begin_and_write();
   auto const asked = sqlite::busy_calls(*s);
@@ -119,7 +125,7 @@ BOOST_AUTO_TEST_CASE(a_reader_of_a_rollback_journal_makes_commit_busy) {
 BOOST_AUTO_TEST_CASE(a_deadline_ends_the_wait_for_readers) {
   open("?journal=delete");
   auto const reader = open_sqlite("sqlite:" + folder / "a.db");
-  BOOST_REQUIRE(reader->begin({.read_only = true}));
+  BOOST_REQUIRE(reader->begin(reading()));
   BOOST_TEST(number(*reader, "SELECT count(*) FROM t") == 1);
   begin_and_write();
   call_limits limits;
