@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <idem/conformance/context.h>
 
+#include <algorithm>
 #include <thread>
 #include <utility>
 
@@ -12,6 +13,10 @@ namespace {
 
 constexpr std::string_view standard_operation = "debit:v1";
 constexpr std::chrono::milliseconds poll_interval{1};
+// A scenario that is at it for longer has gone wrong: its calls end then. Under a saboteur that
+// is the rule rather than the exception.
+constexpr std::chrono::seconds longest_scenario{300};
+constexpr std::chrono::seconds longest_sabotage{15};
 
 std::string place_of(std::source_location const& where) {
   std::string_view file = where.file_name();
@@ -87,7 +92,9 @@ context::context(subject& s, contract& c, std::string scenario_id, std::uint64_t
       seed_(seed),
       worker_(std::move(worker)),
       saboteur_(std::move(saboteur)),
-      random_(seed) {
+      random_(seed),
+      deadline_(std::chrono::steady_clock::now() +
+                (saboteur_.empty() ? longest_scenario : longest_sabotage)) {
   observer_ = must(subject_.connect(), "the observer connects");
   plant_canaries();
   checks_.clear();
@@ -162,7 +169,9 @@ call context::noted(operation const& op, result<outcome> answered) {
 
 call context::run(session_source& source, operation const& op, effect_function const& effect,
                   run_options const& options) {
-  return noted(op, contract_.run(source, op.request, effect, options));
+  run_options bounded = options;
+  bounded.deadline = std::min(options.deadline, deadline_);
+  return noted(op, contract_.run(source, op.request, effect, bounded));
 }
 
 call context::run(session& s, operation const& op, effect_function const& effect,
@@ -228,7 +237,7 @@ void context::restart() {
 }
 
 bool context::await(std::function<bool()> const& condition, std::chrono::milliseconds limit) {
-  auto const until = std::chrono::steady_clock::now() + limit;
+  auto const until = std::min(std::chrono::steady_clock::now() + limit, deadline_);
   while (!condition()) {
     if (std::chrono::steady_clock::now() >= until) return false;
     std::this_thread::sleep_for(poll_interval);  // the engine's view can only be polled

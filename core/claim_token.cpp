@@ -50,12 +50,11 @@ result<> expect_usable(detail::transaction_state& state, phase where) {
     error e = *state.restart_cause;
     e.what = errc::transaction_aborted;
     e.phase = where;
-    e.certainty = certainty::rolled_back;
     e.message = "a statement met a transient error: roll back and run the transaction again";
     return std::unexpected(std::move(e));
   }
   auto status = state.session->status();
-  if (!status) return detail::at(std::move(status).error(), where, certainty::rolled_back);
+  if (!status) return detail::at(std::move(status).error(), where, certainty::not_executed);
   if (*status == transaction_status::open) return {};
   bool const gone = *status == transaction_status::idle;
   return std::unexpected(make_error(
@@ -73,7 +72,8 @@ result<> preflight(detail::store_core const& core, detail::transaction_state& st
   if (state.session->sql().name != core.dialect_name)
     return std::unexpected(make_error(errc::configuration, phase::preflight,
                                       "the session speaks another dialect than the store"));
-  if (auto usable = expect_usable(state, phase::preflight); !usable) return usable;
+  if (auto usable = expect_usable(state, phase::preflight); !usable)
+    return detail::at(std::move(usable).error(), phase::preflight, certainty::not_executed);
   if (std::ranges::find(state.open_claims, r.identity()) == state.open_claims.end()) return {};
   return std::unexpected(make_error(errc::claim_open, phase::preflight,
                                     "this transaction has claimed the identity already: "
@@ -121,10 +121,10 @@ result<> mark_claim(detail::store_core const& core, detail::transaction_state& s
 
 // The save has proved the witness by releasing it: the other claims need a new one.
 result<> mark_again(detail::store_core const& core, detail::transaction_state& state) {
-  bool const released = core.facts.witness == transaction_witness::savepoint;
-  if (!released || state.open_claims.empty()) return {};
-  state.savepoint_moved = true;
-  return detail::run_one(*state.session, core.sql.savepoint, state.limits);
+  if (state.savepoint != detail::savepoint_place::gone || state.open_claims.empty()) return {};
+  auto marked = detail::run_one(*state.session, core.sql.savepoint, state.limits);
+  if (marked) state.savepoint = detail::savepoint_place::after_a_save;
+  return marked;
 }
 
 // A transaction that the session does not have any more, though we did not end it.
@@ -140,6 +140,8 @@ result<> save_claim(detail::store_core const& core, detail::transaction_state& s
                     identity const& id, attempt_id const& attempt, response const& r) {
   if (auto usable = expect_not_replaced(state); !usable) return usable;
   if (auto fits = detail::check_response(core, r); !fits) return fits;
+  if (core.facts.witness == transaction_witness::savepoint)
+    state.savepoint = detail::savepoint_place::gone;  // the save releases it
   auto saved = detail::send_save(core, *state.session, id, attempt, record_state::completed, r,
                                  state.limits);
   if (!saved) return saved;

@@ -21,7 +21,7 @@ std::chrono::milliseconds backoff_delay(retry_policy const& policy, int attempt,
 bool wait_for(std::chrono::milliseconds delay, std::chrono::steady_clock::time_point deadline,
               std::stop_token const& stop) {
   auto const now = std::chrono::steady_clock::now();
-  bool const whole = deadline - now > delay;
+  bool const whole = deadline > now && deadline - now > delay;
   auto const until = whole ? now + delay : deadline;
   std::mutex mutex;
   std::condition_variable_any stopped;

@@ -214,6 +214,7 @@ result<outcome> run_operation::effect_failed(error e) {
   if (!calls_for_restart(e) && cause) e = *cause;
   // Whatever a nested call said of itself, this transaction is rolled back.
   if (e.advice == advice::resolve_first) e.advice = advice::never;
+  if (e.what == errc::transaction_replaced) e.attempts.clear();  // another claim's
   if (!calls_for_restart(e)) {
     if (auto same = prove_same_transaction(e); !same) return std::unexpected(std::move(same).error());
   }
@@ -225,14 +226,13 @@ result<outcome> run_operation::effect_failed(error e) {
 // prevents the proof starts the transaction again: the next claim meets what was left.
 result<void> run_operation::prove_same_transaction(error const& failure) {
   auto& s = *state_->session;
-  if (s.guards_commit()) return {};
+  if (s.guards_commit() || state_->savepoint == savepoint_place::gone) return {};
   auto status = s.status();
   if (!status) return at(std::move(status).error(), phase::effect, certainty::rolled_back);
   bool gone = false;
   if (*status == transaction_status::idle) {
-    // Some engines end the transaction with the error that they report.
-    bool const by_server = failure.native.code != 0 || !failure.native.sqlstate.empty();
-    gone = !by_server;
+    bool const from_server = failure.native.code != 0 || !failure.native.sqlstate.empty();
+    gone = !state_->ended_by_failure.value_or(from_server);
   }
   if (*status == transaction_status::open) {
     auto back = run_one(s, core_.sql.rollback_to_savepoint, limits_);
@@ -317,7 +317,7 @@ result<outcome> run_operation::refuse(response r) {
 }
 
 result<void> run_operation::undo_effect() {
-  if (!state_->savepoint_moved)
+  if (state_->savepoint == savepoint_place::at_claim)
     return run_one(*state_->session, core_.sql.rollback_to_savepoint, limits_);
   return std::unexpected(make_error(errc::transaction_aborted, phase::effect,
                                     advice::new_transaction,

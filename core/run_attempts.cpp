@@ -93,6 +93,8 @@ result<> check_run_options(run_options const& o) {
     return invalid_argument("retry.max_attempts must be 1 to 1000");
   if (o.retry.base_delay < milliseconds::zero() || o.retry.max_delay < o.retry.base_delay)
     return invalid_argument("retry.base_delay must not be negative nor above retry.max_delay");
+  if (o.retry.max_delay > std::chrono::hours(24))
+    return invalid_argument("retry.max_delay must be at most 24 hours");
   if (o.wait_limit < milliseconds::zero() || o.wait_limit > std::chrono::hours(24))
     return invalid_argument("wait_limit must be 0 to 24 hours");
   if (!is_known(o.write_version))

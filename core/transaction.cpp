@@ -73,6 +73,12 @@ result<> transaction_state::rollback() {
   return session->rollback();
 }
 
+void transaction_state::note_failure() {
+  if (session->guards_commit()) return;
+  auto const status = session->status();
+  ended_by_failure = status && *status == transaction_status::idle;
+}
+
 void transaction_state::report(std::string_view where, error const& e) noexcept {
   if (observer != nullptr) observer->on_destructor_failure(where, e);
 }
@@ -149,6 +155,7 @@ result<rows> transaction::execute(std::string_view sql, std::span<parameter cons
   bool const restart =
       e.advice == advice::new_transaction || e.advice == advice::new_connection;
   if (restart && !state.restart_cause) state.restart_cause = e;
+  state.note_failure();
   return std::unexpected(std::move(e));
 }
 

@@ -19,6 +19,13 @@ enum class transaction_owner : std::uint8_t {
   caller,  ///< adopted: someone outside idem
 };
 
+/// Where the savepoint is that witnesses the open claims.
+enum class savepoint_place : std::uint8_t {
+  at_claim,      ///< where the first of them was made
+  after_a_save,  ///< set anew after writes: going back to it undoes too little
+  gone,          ///< released by a save and not set anew
+};
+
 /// What a transaction object, the tokens claimed in it and `run` share.
 struct transaction_state {
   idem::session* session = nullptr;
@@ -30,13 +37,16 @@ struct transaction_state {
   std::optional<error> doomed;
   /// The first error seen by `execute` after which the whole transaction must be run again.
   std::optional<error> restart_cause;
+  /// Did the server end the transaction with the last error that `execute` met? Some engines
+  /// do, and it is not the effect that ended it then. Not asked of a guarded session.
+  std::optional<bool> ended_by_failure;
   std::vector<identity> open_claims;
-  /// The witness savepoint was set anew after a write: going back to it undoes too little.
-  bool savepoint_moved = false;
+  savepoint_place savepoint = savepoint_place::at_claim;
   std::vector<attempt_id> completed;
 
   void doom(error why);
   void forget_claim(identity const&);
+  void note_failure();
   result<> rollback();
   void report(std::string_view where, error const&) noexcept;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // CON: calls that meet. The key decides, and what is not decided by it does not wait.
+#include <algorithm>
 #include <array>
 #include <thread>
 #include <utility>
@@ -121,28 +122,49 @@ bool claims_without_waiting(context& c, session& s, operation const& op, bool na
   return !claimed && claimed.error().what == errc::lock_timeout;
 }
 
-void no_wait(context& c) {
-  constexpr seconds quickly{2};
-  bool const names = c.engine().declared().contains(capability::wait_names_identity);
-  auto& second = c.connect();
-  auto const op = c.make_operation("held");
-  held_operation holder(c, c.connect(), op);
-  c.require(holder.await_held(), "the first call is in its effect");
+struct unwaited {
+  call called;
+  bool claimed = false;
+  milliseconds took{0};
+};
+
+unwaited call_without_waiting(context& c, session& s, operation const& op, bool names) {
   run_options options;
   options.wait_limit = milliseconds(0);
   auto const began = std::chrono::steady_clock::now();
-  auto const busy = c.run(second, op, options);
-  bool const claimed = claims_without_waiting(c, second, op, names);
-  auto const took = std::chrono::steady_clock::now() - began;
-  c.check(names ? busy.is<in_progress>() : busy.failed_with(errc::lock_timeout),
-          "the second call is told that it is busy, as declared; it was: " + busy.name());
-  c.check(claimed, "a claim in the caller's transaction is told the same");
-  c.check(took < quickly, "without waiting");
-  c.check(c.body_calls(op) == 1, "no effect was run for it");
+  unwaited u;
+  u.called = c.run(s, op, options);
+  u.claimed = claims_without_waiting(c, s, op, names);
+  u.took = std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now() - began);
+  return u;
+}
+
+void no_wait(context& c) {
+  // Of several, the quickest: a busy machine may delay one, a wait delays all.
+  constexpr int rounds = 3;
+  constexpr milliseconds quickly{200};
+  bool const names = c.engine().declared().contains(capability::wait_names_identity);
+  auto& second = c.connect();
+  auto const op = c.make_operation("held");
+  held_operation holder(c, c.connect(), op, held_operation::at::before_write);
+  c.require(holder.await_held(), "the first call is in its effect");
+  auto took = milliseconds::max();
+  for (int i = 0; i < rounds; ++i) {
+    auto const busy = call_without_waiting(c, second, op, names);
+    took = std::min(took, busy.took);
+    c.require(names ? busy.called.is<in_progress>() : busy.called.failed_with(errc::lock_timeout),
+              "the second call is told that it is busy, as declared; it was: " +
+                  busy.called.name());
+    c.check(busy.claimed, "a claim in the caller's transaction is told the same");
+  }
+  c.check(took < quickly, "without waiting; it took " + std::to_string(took.count()) + " ms");
+  c.check(c.body_calls(op) == 0, "no effect was run for it");
   auto const held = holder.commit();
   check_executed(c, held, "the first call");
   if (c.check(holder.was_open(), "its transaction was open all the while"))
     c.mark("busy_while_holder_open");
+  run_options options;
+  options.wait_limit = milliseconds(0);
   check_replayed(c, c.run(second, op, options), held, "the next call without waiting");
   c.check_stored(op, 1, true);
 }

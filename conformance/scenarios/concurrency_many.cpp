@@ -2,10 +2,13 @@
 // CON, with many callers: workers, processes, and two sessions in every order.
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <barrier>
 #include <map>
+#include <mutex>
 #include <set>
 #include <sstream>
+#include <stop_token>
 #include <thread>
 #include <utility>
 
@@ -29,6 +32,34 @@ struct timed_call {
   clock::time_point ended;
 };
 
+// What the workers share. The first wrong answer stops all of them: a store that is broken may
+// keep them waiting for ever.
+class shared_work {
+ public:
+  std::barrier<> together{static_cast<std::ptrdiff_t>(worker_count)};
+
+  std::stop_token stop() const { return stop_.get_token(); }
+  void judge(std::size_t key, call const& called) {
+    bool const once = called.is<executed>() && ++executed_[key] == 1;
+    if (once || called.is<replayed>()) return;
+    std::scoped_lock const lock(mutex_);
+    if (wrong_.empty())
+      wrong_ = "key " + std::to_string(key) + " was " + called.name() +
+               (called.is<executed>() ? " a second time" : "");
+    stop_.request_stop();
+  }
+  std::string wrong() const {
+    std::scoped_lock const lock(mutex_);
+    return wrong_;
+  }
+
+ private:
+  std::array<std::atomic<int>, key_count> executed_{};
+  std::stop_source stop_;
+  mutable std::mutex mutex_;
+  std::string wrong_;
+};
+
 struct worker_task {
   session* own = nullptr;
   std::mt19937_64 random;
@@ -38,41 +69,48 @@ struct worker_task {
     std::uniform_int_distribution<int> microseconds(0, 300);
     std::this_thread::sleep_for(std::chrono::microseconds(microseconds(random)));
   }
-  // Who is slow to get a lock would fall behind and meet nobody: every few keys all wait for
-  // the last one.
-  void call_all(context& c, std::vector<operation> const& operations, std::barrier<>& together) {
-    constexpr std::size_t keys_apart = 3;
+  timed_call call_one(context& c, operation const& op, std::size_t key, shared_work& work) {
     run_options options;
     options.wait_limit = std::chrono::seconds(30);
-    for (std::size_t key = 0; key < operations.size(); ++key) {
-      auto const& op = operations[key];
-      if (key % keys_apart == 0) together.arrive_and_wait();
+    options.stop = work.stop();
+    // The pauses inside keep the transaction open long enough to be met by the others.
+    auto const effect = [&](transaction& tx) -> result<answer> {
       pause();
-      // The pauses inside keep the transaction open long enough to be met by the others.
-      auto const effect = [&](transaction& tx) -> result<answer> {
-        pause();
-        auto answered = c.standard_effect(op)(tx);
-        pause();
-        return answered;
-      };
-      auto const began = clock::now();
-      auto const called = c.run(*own, op, effect, options);
-      calls.push_back({called.name(), called.body(), began, clock::now()});
+      auto answered = c.standard_effect(op)(tx);
+      pause();
+      return answered;
+    };
+    auto const began = clock::now();
+    auto const called = c.run(*own, op, effect, options);
+    work.judge(key, called);
+    return {called.name(), called.body(), began, clock::now()};
+  }
+  // Who is slow to get a lock would fall behind and meet nobody: every few keys all wait for
+  // the last one.
+  void call_all(context& c, std::vector<operation> const& operations, shared_work& work) {
+    constexpr std::size_t keys_apart = 3;
+    for (std::size_t key = 0; key < key_count && !work.stop().stop_requested(); ++key) {
+      if (key % keys_apart == 0) work.together.arrive_and_wait();
+      pause();
+      calls.push_back(call_one(c, operations[key], key, work));
     }
+    work.together.arrive_and_drop();
   }
 };
 
 std::vector<worker_task> run_workers(context& c, std::vector<operation> const& operations) {
+  shared_work work;
   std::vector<worker_task> tasks(worker_count);
   for (auto& task : tasks) {
     task.own = &c.connect();
     task.random.seed(c.random()());
   }
-  std::barrier together(static_cast<std::ptrdiff_t>(worker_count));
   std::vector<std::jthread> threads;
   for (auto& task : tasks)
-    threads.emplace_back([&] { task.call_all(c, operations, together); });
+    threads.emplace_back([&] { task.call_all(c, operations, work); });
   threads.clear();
+  c.require(work.wrong().empty(), "each call is executed, once a key, or replayed; " +
+                                      work.wrong());
   return tasks;
 }
 

@@ -9,7 +9,7 @@ namespace idem::inline v1::conformance {
 
 namespace {
 
-constexpr std::chrono::seconds longest_hold{60};
+constexpr std::chrono::seconds longest_hold{30};
 
 }  // namespace
 

@@ -165,27 +165,31 @@ std::string random_key(context& c, std::size_t size) {
 
 constexpr std::size_t neighbours = 100'000;
 
-/// Claims one-bit neighbours of keys of all lengths, in one transaction that is rolled back: what
-/// tells them apart is the primary key, and that decides at the claim.
+/// Claims a key and its one-bit neighbours in a transaction that is rolled back: what tells them
+/// apart is the primary key, and that decides at the claim.
 class neighbour_claims {
  public:
-  neighbour_claims(context& c, transaction& tx) : context_(c), tx_(tx) {}
+  explicit neighbour_claims(context& c) : context_(c), session_(c.connect()) {}
 
   std::size_t taken() const { return taken_; }
   std::size_t refused() const { return refused_; }
   std::size_t digests() const { return digests_.size(); }
   std::string const& first_wrong() const { return wrong_; }
+  bool done() const { return taken_ == neighbours || !wrong_.empty(); }
 
-  /// The key and all its neighbours, until `neighbours` are taken or one goes wrong.
   void around(std::string key) {
+    auto tx = transaction::begin(session_);
+    if (!tx) return fail(key, "has no transaction: " + describe(tx.error()));
+    tx_ = &*tx;
     claim(key);
     for (std::size_t byte = 0; byte < key.size(); ++byte)
-      for (int bit = 0; bit < 8 && wrong_.empty() && taken_ < neighbours; ++bit) {
+      for (int bit = 0; bit < 8 && !done(); ++bit) {
         char const whole = key[byte];
         key[byte] = static_cast<char>(whole ^ (1 << bit));
         claim(key);
         key[byte] = whole;
       }
+    if (!tx->rollback()) fail(key, "cannot be rolled back");
   }
 
  private:
@@ -200,15 +204,15 @@ class neighbour_claims {
     }
     auto const print = context_.idem().fingerprint_of(*made, current_fingerprint_version);
     if (print) digests_.emplace(reinterpret_cast<char const*>(print->digest.data()), 32);
-    auto claimed = context_.idem().claim(tx_, *made, {});
+    auto claimed = context_.idem().claim(*tx_, *made, {});
     auto* token = claimed ? std::get_if<claim_token>(&*claimed) : nullptr;
     if (token == nullptr) return fail(key, "is taken by another");
     auto const answer = context_.response_with(std::to_string(taken_));
-    if (!context_.idem().complete(tx_, std::move(*token), answer)) return fail(key, "is not saved");
+    if (!context_.idem().complete(*tx_, std::move(*token), answer)) return fail(key, "is not saved");
     if (++taken_ % 97 == 0) ask_again(*made, key, answer);
   }
   void ask_again(request const& r, std::string const& key, response const& own) {
-    auto const claimed = context_.idem().claim(tx_, r, {});
+    auto const claimed = context_.idem().claim(*tx_, r, {});
     auto const* again = claimed ? std::get_if<replayed>(&*claimed) : nullptr;
     if (again == nullptr || again->response != own) fail(key, "has another's answer");
   }
@@ -217,7 +221,8 @@ class neighbour_claims {
   }
 
   context& context_;
-  transaction& tx_;
+  session& session_;
+  transaction* tx_ = nullptr;
   std::unordered_set<std::string> keys_;
   std::unordered_set<std::string> digests_;
   std::size_t taken_ = 0, refused_ = 0;
@@ -225,21 +230,16 @@ class neighbour_claims {
 };
 
 void one_bit_neighbours(context& c) {
-  auto& s = c.connect();
   auto const before = c.must(c.engine().record_count(c.observer()), "the records are counted");
-  auto tx = c.must(transaction::begin(s), "a transaction begins");
-  neighbour_claims claims(c, tx);
-  // The longest keys first, and then all lengths.
-  for (std::size_t size = max_key_bytes; claims.taken() < neighbours && claims.first_wrong().empty();
-       size = size > 8 ? size - 4 : max_key_bytes)
-    claims.around(random_key(c, size));
+  neighbour_claims claims(c);
+  claims.around(random_key(c, max_key_bytes));
+  while (!claims.done()) claims.around(random_key(c, 8 + c.random()() % 40));
   c.log(std::to_string(claims.taken()) + " keys of one-bit neighbours were taken, " +
         std::to_string(claims.refused()) + " neighbours are no UTF-8");
   c.check(claims.first_wrong().empty(), "no key is wrong; the first was: " + claims.first_wrong());
   if (c.check(claims.taken() == neighbours, "100000 one-bit neighbours are as many identities"))
     c.mark("neighbours_claimed");
   c.check(claims.digests() == claims.taken(), "and as contents they have as many fingerprints");
-  c.must(tx.rollback(), "the transaction rolls back");
   c.check(c.engine().record_count(c.observer()) == before, "none of them is kept");
 }
 

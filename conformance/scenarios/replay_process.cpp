@@ -194,7 +194,8 @@ void replay_after_restart(context& c) {
   c.restart();
   std::string const ended = in_flight.release();
   c.check(ended.starts_with("error "), "the call in flight fails; it was: " + ended);
-  if (!c.engine().transaction_id(*own)) c.mark("sessions_lost");
+  auto const status = own->status();
+  if (!status || *status == transaction_status::unknown) c.mark("sessions_lost");
   c.check_stored(open, 0, false);
   auto& s = c.connect();
   check_replayed(c, c.run(s, kept), first, "the call after the restart");

@@ -103,8 +103,7 @@ void engine::unlock(row_key const& key) {
   locks_.erase(key);
   open_transaction* next = nullptr;
   for (auto* tx : open_) {
-    if (tx->waits_for == key && (next == nullptr || tx->waits_since < next->waits_since))
-      next = tx;
+    if (tx->waits_for == key && (next == nullptr || tx->waits_since < next->waits_since)) next = tx;
   }
   if (next == nullptr) return;
   give(*next, key);
@@ -168,8 +167,7 @@ std::optional<record_row> engine::record(open_transaction const* tx, row_key con
   return seen;
 }
 
-std::vector<std::string> engine::rows_of(open_transaction const* tx,
-                                         std::string_view table) const {
+std::vector<std::string> engine::rows_of(open_transaction const* tx, std::string_view table) const {
   std::vector<std::string> seen;
   if (auto const found = rows_.find(table); found != rows_.end()) seen = found->second;
   each_change<row_added>(tx, [&](row_added const& a) {

@@ -91,7 +91,7 @@ result<> memory_session::end_with_commit() {
   if (commits) db_->apply(*transaction_);
   close();
   if (commits) return {};
-  auto const why = failed ? code::transaction_failed
+  auto const why = failed                                         ? code::transaction_failed
                    : fault == commit_fault::serialization_failure ? code::commit_conflict
                                                                   : code::commit_constraint;
   return in_commit(fail(why), certainty::rolled_back);

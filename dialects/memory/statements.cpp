@@ -266,9 +266,7 @@ result<rows> rows_of(call const& c) {
   return answer;
 }
 
-result<rows> counter(call const& c) {
-  return one_value(c.at.db.counter(&c.at.tx, c.text(0)));
-}
+result<rows> counter(call const& c) { return one_value(c.at.db.counter(&c.at.tx, c.text(0))); }
 
 result<rows> abort(call const& c) {
   c.at.tx.failed = true;

@@ -50,11 +50,14 @@ sqlite_session::sqlite_session(sqlite3* db, std::optional<options> opened_with)
       statements_(db) {}
 
 sqlite_session::~sqlite_session() {
-  if (begun_) rollback();
+  if (begun_ || owned_) rollback();
   statements_.clear();
   if (!owned_) return;
+  // A statement that an effect did not finalize keeps the handle alive, but not this object.
+  // https://sqlite.org/c3ref/close.html
   sqlite3_busy_handler(db_, nullptr, nullptr);
-  // Waits for statements that an effect did not finalize. https://sqlite.org/c3ref/close.html
+  sqlite3_commit_hook(db_, nullptr, nullptr);
+  sqlite3_rollback_hook(db_, nullptr, nullptr);
   sqlite3_close_v2(db_);
 }
 
@@ -75,7 +78,8 @@ bool sqlite_session::has_busy_statement(bool only_writers) const noexcept {
 }
 
 result<transaction_status> sqlite_session::status() {
-  if (in_transaction()) return guard_.broken ? transaction_status::failed : transaction_status::open;
+  if (in_transaction())
+    return guard_.broken ? transaction_status::failed : transaction_status::open;
   return has_busy_statement(false) ? transaction_status::busy : transaction_status::idle;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -27,10 +28,10 @@ struct commit_guard {
 /// Settings of a handle that `reset` puts back.
 struct handle_settings {
   int foreign_keys = 0;
-  int synchronous = 2;
+  std::optional<std::size_t> synchronous;  ///< nothing for a database in memory
 
-  /// Sets and checks what `options` asks for, then remembers what is in force. Reads the
-  /// file's first page.
+  /// Sets and checks what `options` asks for, then remembers what is in force. Reads a file's
+  /// first page.
   static result<handle_settings> apply(sqlite3*, options const&);
   result<> restore(sqlite3*) const;
 };

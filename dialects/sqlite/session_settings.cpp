@@ -36,7 +36,8 @@ result<> run(sqlite3* db, char const* pragmas) {
   return std::unexpected(last_error(db));
 }
 
-// A file keeps WAL, so mostly there is nothing to change. https://sqlite.org/wal.html#persistence_of_wal_mode
+// A file keeps WAL, so mostly there is nothing to change.
+// https://sqlite.org/wal.html#persistence_of_wal_mode
 result<> set_journal(sqlite3* db, journal wanted) {
   if (wanted == journal::keep) return {};
   std::string const name = wanted == journal::wal ? "wal" : "delete";
@@ -67,35 +68,45 @@ result<> set_foreign_keys(sqlite3* db, setting wanted) {
                                     "out"));
 }
 
+// The level in force, as a place in `synchronous_pragmas`.
+result<std::size_t> set_synchronous(sqlite3* db, durability wanted) {
+  if (wanted != durability::keep) {
+    auto const* pragma = synchronous_pragmas[static_cast<std::size_t>(wanted) - 1];
+    if (auto set = run(db, pragma); !set) return std::unexpected(std::move(set).error());
+  }
+  auto level = ask(db, "PRAGMA main.synchronous");
+  if (!level) return std::unexpected(std::move(level).error());
+  if (level->size() == 1 && level->front() >= '0' && level->front() <= '3')
+    return static_cast<std::size_t>(level->front() - '0');
+  return std::unexpected(
+      refusal_of(errc::configuration, "SQLite tells a level of synchronous that is not known"));
+}
+
 }  // namespace
 
 result<handle_settings> handle_settings::apply(sqlite3* db, options const& o) {
-  // The first read of the file: a file that is no database is found here, not by opening it.
+  handle_settings found;
+  if (auto set = set_foreign_keys(db, o.foreign_keys); !set)
+    return std::unexpected(std::move(set).error());
+  sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_FKEY, -1, &found.foreign_keys);
+  // What follows reads the file, and a database in memory lets nobody read while another
+  // connection writes. It can neither be damaged nor synced.
+  if (!o.memory_name.empty()) return found;
+  // A file that is no database is found by the first read, not by opening it.
   if (auto read = ask(db, "PRAGMA main.schema_version"); !read)
     return std::unexpected(std::move(read).error());
   if (auto set = set_journal(db, o.journal); !set) return std::unexpected(std::move(set).error());
-  if (o.synchronous != durability::keep) {
-    auto const level = static_cast<std::size_t>(o.synchronous) - 1;
-    if (auto set = run(db, synchronous_pragmas[level]); !set)
-      return std::unexpected(std::move(set).error());
-  }
-  if (auto set = set_foreign_keys(db, o.foreign_keys); !set)
-    return std::unexpected(std::move(set).error());
-  auto level = ask(db, "PRAGMA main.synchronous");
+  auto level = set_synchronous(db, o.synchronous);
   if (!level) return std::unexpected(std::move(level).error());
-  handle_settings found;
-  sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_FKEY, -1, &found.foreign_keys);
-  if (level->size() == 1 && level->front() >= '0' && level->front() <= '3')
-    found.synchronous = level->front() - '0';
+  found.synchronous = *level;
   return found;
 }
 
 result<> handle_settings::restore(sqlite3* db) const {
   sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_FKEY, foreign_keys, nullptr);
-  if (auto set = run(db, synchronous_pragmas[synchronous]); !set) return set;
-  return run(db,
-             "PRAGMA query_only = OFF; PRAGMA ignore_check_constraints = OFF; "
-             "PRAGMA recursive_triggers = OFF");
+  if (synchronous)
+    if (auto set = run(db, synchronous_pragmas[*synchronous]); !set) return set;
+  return run(db, "PRAGMA query_only = OFF; PRAGMA ignore_check_constraints = OFF");
 }
 
 }  // namespace idem::inline v1::sqlite::detail

@@ -204,8 +204,11 @@ result<rows> run_statement(sqlite3* db, statement_cache& cache, statement const&
   // https://sqlite.org/c3ref/changes.html
   auto const before = sqlite3_total_changes64(db);
   int rc = sqlite3_step(*prepared);
-  for (; rc == SQLITE_ROW; rc = sqlite3_step(*prepared))
+  for (; rc == SQLITE_ROW; rc = sqlite3_step(*prepared)) {
     out.values.push_back(read_row(*prepared));
+    // A text that could not be converted reads as none. https://sqlite.org/c3ref/column_blob.html
+    if (sqlite3_errcode(db) == SQLITE_NOMEM) return std::unexpected(last_error(db));
+  }
   if (rc != SQLITE_DONE) return std::unexpected(last_error(db));
   if (sqlite3_total_changes64(db) != before) out.affected = sqlite3_changes64(db);
   return out;

@@ -46,7 +46,8 @@ bool brings_limits(call_limits const& limits) {
          limits.deadline != steady_clock::time_point::max();
 }
 
-// A handler set with sqlite3_busy_handler reads as 0. https://sqlite.org/pragma.html#pragma_busy_timeout
+// A handler set with sqlite3_busy_handler reads as 0.
+// https://sqlite.org/pragma.html#pragma_busy_timeout
 int read_busy_timeout(sqlite3* db) {
   sqlite3_stmt* pragma = nullptr;
   int ms = 0;

@@ -48,11 +48,12 @@ BOOST_AUTO_TEST_CASE(the_protocols_statements) {
 
 BOOST_AUTO_TEST_CASE(the_schemas_statements) {
   auto const& d = sqlite::dialect_value().schema;
-  is_golden("sqlite_schema_statements.sql", listed({{"version_table_exists", d.version_table_exists},
-                                                    {"version", d.version},
-                                                    {"record_version", d.record_version},
-                                                    {"columns_found", d.columns_found},
-                                                    {"breaches", d.breaches}}));
+  is_golden("sqlite_schema_statements.sql",
+            listed({{"version_table_exists", d.version_table_exists},
+                    {"version", d.version},
+                    {"record_version", d.record_version},
+                    {"columns_found", d.columns_found},
+                    {"breaches", d.breaches}}));
 }
 
 BOOST_AUTO_TEST_CASE(the_ddl) {

@@ -113,7 +113,7 @@ struct background_run {
   result<outcome> answered;
   std::jthread thread;
 
-  background_run(world& w, std::string key, run_options options = {})
+  background_run(world& w, std::string key, run_options options = with_wait(1h))
       : own(mem::connect(w.db)), answered(in_progress{}) {
     thread = std::jthread([this, &w, key, options] {
       lone_session source(*own);

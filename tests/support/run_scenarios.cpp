@@ -18,8 +18,8 @@ std::string as_bytes(std::span<std::byte const> b) {
   return {reinterpret_cast<char const*>(b.data()), b.size()};
 }
 
-idem::request make_request(std::string_view content) {
-  return idem::request::from_bytes({"tenant", "debit:v1", "secret-key"}, content).value();
+idem::request make_request(char const* name, std::string_view content) {
+  return idem::request::from_bytes({"tenant", "debit:v1", name}, content).value();
 }
 
 error failure(errc what) {
@@ -172,6 +172,37 @@ result<answer> chain_and_refuse(play const& p) {
   return refusal{the_refusal()};
 }
 
+// The effect claims another identity in the run's transaction.
+result<idem::claim_token> claim_second(play const& p) {
+  auto claimed = p.store.claim(p.tx, second_request());
+  if (!claimed) return std::unexpected(claimed.error());
+  if (auto* token = std::get_if<idem::claim_token>(&*claimed)) return std::move(*token);
+  return std::unexpected(failure(errc::statement_failed));
+}
+result<answer> complete_second(play const& p) {
+  if (auto written = p.write(); !written) return std::unexpected(written.error());
+  auto token = claim_second(p);
+  if (!token) return std::unexpected(token.error());
+  auto completed = p.store.complete(p.tx, std::move(*token), the_response());
+  if (!completed) return std::unexpected(completed.error());
+  return the_response();
+}
+result<answer> complete_second_and_refuse(play const& p) {
+  auto done = complete_second(p);
+  if (!done) return done;
+  return refusal{the_refusal()};
+}
+result<answer> drop_second(play const& p) {
+  auto token = claim_second(p);
+  if (!token) return std::unexpected(token.error());
+  return succeed(p);
+}
+result<answer> claim_its_own(play const& p) {
+  auto claimed = p.store.claim(p.tx, the_request());
+  if (!claimed) return std::unexpected(claimed.error());
+  return succeed(p);
+}
+
 template <ending How>
 expected_ending ends(flavour const&) {
   return {How, {}};
@@ -249,6 +280,14 @@ constexpr scenario scenarios[] = {
     {"effect commits, begins, is undone", nothing, chain_and_refuse, chained_and_undone},
     {"effect commits, begins, refuses", nothing, chain_and_refuse, chained_and_refused,
      store_them},
+    {"effect completes another claim", nothing, complete_second, ends<ending::executed>, undo_them,
+     false, false, false, true},
+    {"effect completes another, refuses", nothing, complete_second_and_refuse,
+     ends<ending::refused>, undo_them, false, false, false, true},
+    {"effect completes another, refusal stored", nothing, complete_second_and_refuse,
+     ends<ending::refused_stored>, store_them, false, false, false, true},
+    {"effect drops another claim", nothing, drop_second, fails<errc::transaction_aborted>},
+    {"effect claims its own identity", nothing, claim_its_own, fails<errc::claim_open>},
     {"lone session", nothing, succeed, ends<ending::executed>, undo_them, true, true},
     {"lone session, replay", completed, succeed, ends<ending::replayed>, undo_them, true},
 };
@@ -256,14 +295,21 @@ constexpr scenario scenarios[] = {
 }  // namespace
 
 idem::request const& the_request() {
-  static idem::request const r = make_request("content");
+  static idem::request const r = make_request("secret-key", "content");
   return r;
 }
 
 idem::request const& other_request() {
-  static idem::request const r = make_request("other content");
+  static idem::request const r = make_request("secret-key", "other content");
   return r;
 }
+
+idem::request const& second_request() {
+  static idem::request const r = make_request("second", "content");
+  return r;
+}
+
+key second_key() { return {"tenant", "debit:v1", "second"}; }
 
 key the_key() { return {"tenant", "debit:v1", "secret-key"}; }
 

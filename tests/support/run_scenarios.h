@@ -15,6 +15,9 @@ namespace idem_test {
 idem::request const& the_request();
 idem::request const& other_request();
 key the_key();
+/// Another identity, for a transaction that claims two.
+idem::request const& second_request();
+key second_key();
 
 idem::response the_response();
 idem::response the_refusal();
@@ -23,6 +26,7 @@ inline constexpr std::size_t most_response_bytes = 64;
 /// The rows that tell whose effect took place.
 inline constexpr char mine[] = "mine";
 inline constexpr char earlier[] = "earlier";
+inline constexpr char later[] = "later";
 
 /// What a test's effect throws; passes through unchanged.
 struct thrown_by_effect {
@@ -32,6 +36,7 @@ struct thrown_by_effect {
 /// One call of an effect.
 struct play {
   scripted_world& world;
+  idem::store const& store;
   idem::transaction& tx;
   int call;  ///< from 1
 
@@ -68,6 +73,7 @@ struct scenario {
   bool lone = false;       ///< one session and no second connection
   bool in_pairs = false;   ///< also with two faults at once
   bool other_holds = false;  ///< a session that does not end holds the key
+  bool claims_second = false;  ///< the effect completes a claim of another identity
 };
 
 /// Every path through `run`.

@@ -73,6 +73,9 @@ void run_judge::honest(run_end const& end, char const* when) {
   expect(t.mine <= 1, "the effect took place twice", when);
   // An effect that commits by itself and a fault that hides it: more cannot be known.
   if (world_.blinded) return;
+  bool const second_due = scenario_.claims_second && t.mine == 1;
+  expect(world_.server.records.contains(second_key()) == second_due,
+         "the effect's other claim has another end than the effect", when);
   if (end.thrown) {
     expect(*end.thrown == 42, "another exception than the effect's", when);
     if (!world_.replaced) nothing_of_it(t, when);
@@ -205,7 +208,9 @@ void run_judge::resolved(idem::result<idem::resolution> const& r, bool settled) 
 }
 
 void run_judge::later_call(idem::result<idem::outcome> const& r) {
-  auto const effects = static_cast<int>(world_.server.effects.size());
+  auto const& rows = world_.server.effects;
+  auto const effects = std::ranges::count(rows, mine) + std::ranges::count(rows, earlier) +
+                       std::ranges::count(rows, later);
   expect(effects <= 1, "a later call repeated the effect");
   if (!r) {
     using idem::errc;

@@ -247,6 +247,7 @@ bool scripted_session::native_rollback() {
 
 void scripted_session::native_release_savepoint() {
   if (has_open_transaction()) world_->server.release(*transaction_, "idem");
+  world_->witness_struck = true;
 }
 
 void scripted_session::native_effect(std::string const& what) {

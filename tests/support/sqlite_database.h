@@ -37,7 +37,8 @@ int raw(idem::session&, char const* sql);
 idem::rows run(idem::session&, std::string_view sql, std::initializer_list<idem::parameter> = {});
 
 /// As `run`, for a statement that is to fail: its error.
-idem::error run_error(idem::session&, std::string_view sql, std::initializer_list<idem::parameter> = {});
+idem::error run_error(idem::session&, std::string_view sql,
+                      std::initializer_list<idem::parameter> = {});
 
 /// The one integer that the statement returns.
 std::int64_t number(idem::session&, std::string_view sql);

@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE(victim_can_only_roll_back) {
   BOOST_TEST(must(waited) == 1);
   BOOST_TEST((mem::append(two, "t", "r").error().what == errc::transaction_aborted));
   BOOST_TEST((two.session().pending_error()->what == errc::deadlock));
-  auto const committed = two.commit();
+  auto const committed = second->commit({}, {});
   BOOST_TEST((committed.error().what == errc::transaction_aborted));
   BOOST_TEST((committed.error().certainty == certainty::rolled_back));
   BOOST_TEST((must(second->status()) == transaction_status::idle));
@@ -112,6 +112,21 @@ BOOST_AUTO_TEST_CASE(readers_see_committed_rows_and_their_own) {
   BOOST_TEST(w.db->committed_counter("c") == 3);
 }
 
+BOOST_AUTO_TEST_CASE(replays_in_open_transactions_do_not_hold_the_key) {
+  world w;
+  get<executed>(w.debit("k"));
+  auto const first = mem::connect(w.db);
+  auto const second = mem::connect(w.db);
+  auto one = must(transaction::begin(*first));
+  auto two = must(transaction::begin(*second));
+  claim_options options;
+  options.wait_limit = 0ms;
+  for (auto* tx : {&one, &two}) {
+    auto const claimed = must(w.idem().claim(*tx, make_request("k"), options));
+    BOOST_TEST(std::holds_alternative<replayed>(claimed));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(rollback_and_closing_undo) {
   world w;
   {
@@ -144,6 +159,8 @@ BOOST_AUTO_TEST_CASE(constraints) {
   must(mem::set_wait_limit(*other, 0ms));
   auto second = must(transaction::begin(*other));
   BOOST_TEST((mem::insert(second, "names", "ann").error().what == errc::lock_timeout));
+  must(second.rollback());
+  second = must(transaction::begin(*other));
   must(mem::insert(second, "names", "bob"));
   must(tx.commit());
   BOOST_TEST((mem::insert(second, "names", "ann").error().what == errc::unique_violation));
@@ -202,8 +219,7 @@ BOOST_AUTO_TEST_CASE(sessions_are_numbered_and_seen_through_a_wrapper) {
       return real.commit(last, l);
     }
     result<> rollback() noexcept override { return real.rollback(); }
-    result<std::vector<rows>> execute(std::span<statement const> s,
-                                      call_limits const& l) override {
+    result<std::vector<rows>> execute(std::span<statement const> s, call_limits const& l) override {
       return real.execute(s, l);
     }
     result<> reset() noexcept override { return real.reset(); }
@@ -232,9 +248,14 @@ BOOST_AUTO_TEST_CASE(records_deleted_hidden_and_refused) {
     return ok();
   });
   BOOST_TEST((deleting.error().what == errc::save_unmatched));
-  get<executed>(w.debit("k"));
+  auto const done = get<executed>(w.debit("k"));
 
   auto const s = mem::connect(w.db);
+  std::string_view const attempt(reinterpret_cast<char const*>(done.attempt.bytes.data()), 16);
+  std::array<parameter, 4> const claimed{key[0], key[1], key[2], blob_view{attempt}};
+  statement const discard{"DISCARD main.idem_record", claimed};
+  BOOST_TEST(must(s->execute(std::span(&discard, 1), {})).front().affected == 0);
+
   auto hide = [&](std::int64_t on) {
     std::array<parameter, 4> const all{key[0], key[1], key[2], on};
     statement const one{"HIDE main.idem_record", all};

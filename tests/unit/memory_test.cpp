@@ -101,12 +101,10 @@ BOOST_AUTO_TEST_CASE(deadlock_costs_one_transaction_and_run_starts_it_again) {
   };
   std::array<result<outcome>, 2> answered{in_progress{}, in_progress{}};
   {
-    std::jthread const one([&] {
-      answered[0] = w.idem().run(*w.sessions, make_request("a"), crossing("x", "y"));
-    });
-    std::jthread const two([&] {
-      answered[1] = w.idem().run(*w.sessions, make_request("b"), crossing("y", "x"));
-    });
+    std::jthread const one(
+        [&] { answered[0] = w.idem().run(*w.sessions, make_request("a"), crossing("x", "y")); });
+    std::jthread const two(
+        [&] { answered[1] = w.idem().run(*w.sessions, make_request("b"), crossing("y", "x")); });
   }
   BOOST_TEST((get<executed>(answered[0]).response == ok()));
   BOOST_TEST((get<executed>(answered[1]).response == ok()));
@@ -151,8 +149,7 @@ BOOST_AUTO_TEST_CASE(doubt_is_found_out_by_run) {
   for (auto const fault : {commit_fault::lost_before, commit_fault::lost_after}) {
     world w;
     int calls = 0;
-    auto const answered =
-        w.idem().run(*w.sessions, make_request("k"), failing_once(fault, calls));
+    auto const answered = w.idem().run(*w.sessions, make_request("k"), failing_once(fault, calls));
     BOOST_TEST((get<executed>(answered).response == ok()));
     BOOST_TEST(calls == (fault == commit_fault::lost_before ? 2 : 1));
     BOOST_TEST(w.seen.doubts == 1);
@@ -187,8 +184,7 @@ BOOST_AUTO_TEST_CASE(doubt_without_a_second_connection_is_resolved_later) {
     BOOST_TEST((answered.error().what == errc::commit_in_doubt));
     BOOST_TEST((must(only->status()) == transaction_status::unknown));
     auto const other = mem::connect(w.db);
-    auto const found =
-        must(w.idem().resolve(*other, make_request("k"), answered.error().attempts));
+    auto const found = must(w.idem().resolve(*other, make_request("k"), answered.error().attempts));
     if (fault == commit_fault::lost_before)
       BOOST_TEST(std::holds_alternative<resolved::absent>(found));
     else

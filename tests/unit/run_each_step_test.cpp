@@ -10,40 +10,16 @@
 #include "tests/support/each_step.h"
 #include "tests/support/run_scenarios.h"
 #include "tests/support/run_truth.h"
+#include "tests/support/scripted_store.h"
 
 namespace {
 
 using namespace idem_test;
 
-/// The store of one flavour; its observer notes the attempts of the run going on.
-struct bench {
-  explicit bench(flavour f) : kind(std::move(f)), store(open()) {}
-
-  idem::store open() {
-    scripted_world world(kind);
-    scripted_session session(world);
-    idem::store_options options;
-    options.max_response_bytes = most_response_bytes;
-    options.observer = &log;
-    return idem::store::open(session, options).value();
-  }
-
-  flavour kind;
-  attempt_log log;
-  idem::store store;
-};
-
-idem::run_options quick(idem::refusal_policy refusals) {
-  idem::run_options options;
-  options.refusals = refusals;
-  options.retry = {5, std::chrono::milliseconds(0), std::chrono::milliseconds(0)};
-  return options;
-}
-
-run_end do_run(bench& b, scripted_world& world, scenario const& s, idem::session_source& source) {
+run_end do_run(scripted_bench& b, scripted_world& world, scenario const& s, idem::session_source& source) {
   run_end end;
   auto const effect = [&](idem::transaction& tx) -> idem::result<idem::answer> {
-    return s.effect({world, tx, ++end.calls});
+    return s.effect({world, b.store, tx, ++end.calls});
   };
   try {
     end.answer = b.store.run(source, the_request(), effect, quick(s.refusals));
@@ -57,7 +33,7 @@ run_end do_run(bench& b, scripted_world& world, scenario const& s, idem::session
   return end;
 }
 
-void resolve_doubt(bench& b, scripted_world& world, run_end const& end, bool settled,
+void resolve_doubt(scripted_bench& b, scripted_world& world, run_end const& end, bool settled,
                    run_judge& judge) {
   if (!end.answer || *end.answer) return;
   auto const& e = end.answer->error();
@@ -68,23 +44,12 @@ void resolve_doubt(bench& b, scripted_world& world, run_end const& end, bool set
   judge.resolved(b.store.resolve(fresh, the_request(), e.attempts, limits), settled);
 }
 
-// After everything, the client asks once more and nothing goes wrong.
-void call_later(bench& b, scripted_world& world, run_judge& judge) {
-  scripted_source source(world);
-  auto const effect = [](idem::transaction& tx) -> idem::result<idem::answer> {
-    auto written = tx.execute("EFFECT ?", {"later"});
-    if (!written) return std::unexpected(written.error());
-    return the_response();
-  };
-  judge.later_call(b.store.run(source, the_request(), effect, quick({})));
-}
-
 std::unique_ptr<idem::session_source> make_source(scripted_world& world, scenario const& s) {
   if (s.lone) return std::make_unique<watched_lone_session>(world);
   return std::make_unique<scripted_source>(world);
 }
 
-step_report run_planned(bench& b, scenario const& s, std::vector<injection> const& plan) {
+step_report run_planned(scripted_bench& b, scenario const& s, std::vector<injection> const& plan) {
   step_report report;
   scripted_world world(b.kind);
   s.prepare(world);
@@ -120,25 +85,10 @@ step_report run_planned(bench& b, scenario const& s, std::vector<injection> cons
   return report;
 }
 
-tally run_scenario(bench& b, scenario const& s, int depth, std::span<fault const> faults) {
+tally run_scenario(scripted_bench& b, scenario const& s, int depth, std::span<fault const> faults) {
   return fail_at_each_step(
       b.kind.name + ": " + s.name,
       [&](std::vector<injection> const& plan) { return run_planned(b, s, plan); }, depth, faults);
-}
-
-void report(tally const& total, std::size_t faults_expected) {
-  for (auto const& [what, seen] : total.complaints)
-    BOOST_ERROR(what << " (" << seen.times << " times, first in " << seen.first << ")");
-  BOOST_TEST(total.complaints.empty());
-  std::string counts = "cases: " + std::to_string(total.cases);
-  std::size_t kinds = 0;
-  for (std::size_t i = 0; i < fault_kinds; ++i) {
-    counts += std::string(", ") + name_of(static_cast<fault_kind>(i)) + " " +
-              std::to_string(total.fired[i]);
-    if (total.fired[i] > 0) ++kinds;
-  }
-  BOOST_TEST_MESSAGE(counts);
-  BOOST_TEST(kinds == faults_expected, "a kind of fault never fired: " << counts);
 }
 
 }  // namespace
@@ -148,22 +98,22 @@ BOOST_AUTO_TEST_SUITE(run_each_step)
 BOOST_AUTO_TEST_CASE(one_fault_at_each_step_of_each_path) {
   tally total;
   for (auto const& f : all_flavours()) {
-    bench b(f);
+    scripted_bench b(f);
     for (auto const& s : run_scenarios()) total.add(run_scenario(b, s, 1, all_faults()));
   }
   BOOST_TEST(total.cases > 100'000);
-  report(total, fault_kinds);
+  report_tally(total, fault_kinds);
 }
 
 BOOST_AUTO_TEST_CASE(two_faults_in_the_main_paths) {
   tally total;
   for (auto const& f : engine_flavours()) {
-    bench b(f);
+    scripted_bench b(f);
     for (auto const& s : run_scenarios())
       if (s.in_pairs) total.add(run_scenario(b, s, 2, main_faults()));
   }
   BOOST_TEST(total.cases > 50'000);
-  report(total, fault_kinds);
+  report_tally(total, fault_kinds);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

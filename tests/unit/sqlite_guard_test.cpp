@@ -116,7 +116,8 @@ BOOST_AUTO_TEST_CASE(a_savepoint_in_its_place_cannot_be_released) {
 
 BOOST_AUTO_TEST_CASE(savepoints_inside_the_transaction_are_free) {
   BOOST_TEST(raw(*s, "SAVEPOINT a; INSERT INTO t VALUES (6); RELEASE a") == SQLITE_OK);
-  BOOST_TEST(raw(*s, "SAVEPOINT b; INSERT INTO t VALUES (7); ROLLBACK TO b; RELEASE b") == SQLITE_OK);
+  BOOST_TEST(raw(*s, "SAVEPOINT b; INSERT INTO t VALUES (7); ROLLBACK TO b; RELEASE b") ==
+             SQLITE_OK);
   BOOST_TEST((run_error(*s, "RELEASE a").what == errc::statement_failed));
   BOOST_TEST((s->status().value() == transaction_status::open));
   BOOST_REQUIRE(s->commit({}, {}));

@@ -13,7 +13,7 @@ namespace idem::inline v1 {
 struct retry_policy {
   int max_attempts = 10;  ///< 1..1000: transactions started, the first included
   std::chrono::milliseconds base_delay{5};
-  std::chrono::milliseconds max_delay{1000};
+  std::chrono::milliseconds max_delay{1000};  ///< at most 24 hours
 };
 
 /// The delay after failed attempt number `attempt` (from 1).

@@ -82,8 +82,7 @@ class database {
 std::unique_ptr<session> connect(std::shared_ptr<database> const&);
 
 /// A pool of such sessions.
-std::unique_ptr<session_pool> pool(std::shared_ptr<database> const&,
-                                   std::size_t max_sessions = 8);
+std::unique_ptr<session_pool> pool(std::shared_ptr<database> const&, std::size_t max_sessions = 8);
 
 // What an effect writes. Each is one statement through `transaction::execute` and has its
 // errors: `lock_timeout` and `deadlock` make `run` start again, `read_only`,

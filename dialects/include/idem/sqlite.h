@@ -42,7 +42,8 @@ struct options {
   /// working directory of the moment.
   std::string path;
   /// A database in this process's memory, shared by all who name it (letters, digits, '_',
-  /// '.', '-'); gone with its last connection.
+  /// '.', '-'); gone with its last connection. While one connection writes, no other reads.
+  /// What is attached to it lives in memory too, unless its URI says vfs=unix.
   std::string memory_name;
   open_mode mode = open_mode::create;
   sqlite::journal journal = journal::keep;
@@ -65,8 +66,8 @@ std::string unique_memory_name();
 /// Errors: `configuration`, `not_executed`, with what is wrong and what may be written.
 result<options> parse_url(std::string_view url);
 
-/// Opens a session, sets what `options` says and reads the file's first page, so that what
-/// is no database, cannot be read, or cannot be written is found here.
+/// Opens a session, sets what `options` says and reads a file's first page, so that what is no
+/// database, cannot be read, or cannot be written is found here.
 /// `call_limits` bound the wait for a lock.
 /// Errors, each `not_executed` and saying what to do: `configuration` (options that cannot
 /// be), `connection_failed`, `permission_denied`, `read_only`, `corrupt`, `lock_timeout`.
@@ -76,8 +77,8 @@ result<options> parse_url(std::string_view url);
 /// SQLITE_CONSTRAINT_COMMITHOOK. For this it owns the handle's commit and rollback hooks, its
 /// busy handler, and during calls with a deadline or stop token its progress handler: an
 /// effect must not set them (it would end the protection until the next begin).
-/// `reset` puts back what `options` sets and the pragmas query_only, ignore_check_constraints
-/// and recursive_triggers; temporary tables and attached databases stay.
+/// `reset` puts back synchronous and foreign_keys as they were after opening, and turns off
+/// query_only and ignore_check_constraints; temporary tables and attached databases stay.
 result<std::unique_ptr<session>> connect(options const&, call_limits const& = {});
 
 /// Works with a handle that the caller owns, keeps open longer than the session, and uses in

@@ -207,6 +207,7 @@ class context {
   worker_command worker_;
   std::string saboteur_;
   std::mt19937_64 random_;
+  std::chrono::steady_clock::time_point deadline_ = std::chrono::steady_clock::time_point::max();
 
   std::mutex mutex_;
   std::vector<check_entry> checks_;
