@@ -39,9 +39,18 @@ result<session*> session_pool::acquire(call_limits const& limits) {
 }
 
 // Connecting may take long: it is done without the lock, the place in the pool held by
-// `opening_`.
+// `opening_` until it is known how that ended.
 result<session*> session_pool::open(call_limits const& limits) {
-  auto opened = factory_(limits);
+  auto opened = [&] {
+    try {
+      return factory_(limits);
+    } catch (...) {
+      std::scoped_lock lock(mutex_);
+      --opening_;
+      freed_.notify_one();
+      throw;
+    }
+  }();
   std::scoped_lock lock(mutex_);
   --opening_;
   if (!opened) {

@@ -122,9 +122,11 @@ result<void> run_operation::preflight(session_lease& lease) {
 }
 
 // A committed record is the truth until it is deleted, so a read that finds one needs no
-// claim. A read that finds nothing, or fails for a passing reason, proves nothing.
+// claim. A read that finds nothing, or fails for a passing reason, proves nothing. It waits for
+// nobody: the caller's wait limit is the claim's.
 std::optional<result<outcome>> run_operation::look(session& s) {
-  auto found = read_record(core_, s, request_.identity(), limits_);
+  call_limits const no_wait{options_.deadline, options_.stop, std::chrono::milliseconds(0)};
+  auto found = read_record(core_, s, request_.identity(), no_wait);
   if (!found) {
     if (is_transient(found.error()) || found.error().what == errc::lock_timeout)
       return std::nullopt;

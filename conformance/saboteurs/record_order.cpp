@@ -66,7 +66,7 @@ class unkeyed_session : public protocol_session {
     return {};
   }
 
-  virtual result<rows> write_record(statement const& save, call_limits const& l) {
+  result<rows> write_record(statement const& save, call_limits const& l) {
     auto const key = identity_text(save, identity_in_save);
     auto const claim = std::ranges::find(claims_, key, &kept_claim::key);
     if (claim == claims_.end()) return pass(save, l);
@@ -190,7 +190,7 @@ class record_later_session final : public unkeyed_session {
     if (auto begun = now_begin(); !begun) return begun;
     for (auto const& save : saves) {
       auto const parameters = save.parameters();
-      auto written = unkeyed_session::write_record({save.sql(), parameters}, l);
+      auto written = write_record({save.sql(), parameters}, l);
       if (!written) return std::unexpected(std::move(written).error());
     }
     return real().commit({}, l);
@@ -201,10 +201,8 @@ class record_later_session final : public unkeyed_session {
     bool const witness =
         kind == statement_kind::savepoint || kind == statement_kind::release_savepoint;
     if (witness && effect_committed_) return rows{};
-    return unkeyed_session::one(kind, s, l);
-  }
-  result<rows> write_record(statement const& save, call_limits const&) override {
-    saves_.emplace_back(save);
+    if (kind != statement_kind::save) return unkeyed_session::one(kind, s, l);
+    saves_.emplace_back(s);
     return one_row();
   }
   result<> finish(call_limits const& l) override {

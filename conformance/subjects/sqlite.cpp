@@ -95,6 +95,15 @@ class sqlite_subject final : public sql_subject {
     options_.busy = std::chrono::milliseconds(500);  // what a statement of an effect waits
   }
 
+  /// A database in memory is gone with its last connection: one is kept.
+  result<> keep_memory() {
+    if (!options_.path.empty()) return {};
+    auto opened = connect();
+    if (!opened) return std::unexpected(std::move(opened).error());
+    keeper_ = std::move(*opened);
+    return {};
+  }
+
   std::string name() const override { return "sqlite"; }
   std::string target() const override { return url_; }
   std::set<capability> declared() const override {
@@ -185,6 +194,7 @@ class sqlite_subject final : public sql_subject {
 
   std::string url_;
   sqlite::options options_;
+  std::unique_ptr<session> keeper_;
 };
 
 }  // namespace
@@ -192,10 +202,9 @@ class sqlite_subject final : public sql_subject {
 result<std::unique_ptr<subject>> make_sqlite_subject(std::string_view url) {
   auto options = sqlite::parse_url(url);
   if (!options) return std::unexpected(std::move(options).error());
-  // Memory is shared by name: every connection of this subject needs the same one.
-  if (options->path.empty() && options->memory_name.empty())
-    options->memory_name = sqlite::unique_memory_name();
-  return std::make_unique<sqlite_subject>(std::string(url), std::move(*options));
+  auto subject = std::make_unique<sqlite_subject>(std::string(url), std::move(*options));
+  if (auto kept = subject->keep_memory(); !kept) return std::unexpected(std::move(kept).error());
+  return subject;
 }
 
 }  // namespace idem::inline v1::conformance

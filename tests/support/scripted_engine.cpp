@@ -101,6 +101,7 @@ std::optional<fault> scripted_world::step(port_call call) {
   trace.push_back(call);
   int const now = static_cast<int>(trace.size());
   server.arrive(now);
+  if (on_step) on_step(call);
   for (auto const& planned : plan) {
     if (planned.step != now || !applies(planned.what, call)) continue;
     blinded = blinded || replaced;

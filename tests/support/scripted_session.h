@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <list>
 #include <memory>
 #include <optional>
@@ -75,6 +76,8 @@ struct scripted_world {
   std::vector<injection> plan;
   std::vector<port_call> trace;  ///< the calls so far: a step is its index, from 1
   std::array<int, fault_kinds> fired{};
+  /// Told of each call before it is made.
+  std::function<void(port_call)> on_step;
   /// A transient error for the next statements of an effect, one for each.
   std::vector<fault_kind> effect_errors;
 

@@ -3,6 +3,7 @@
 #include <sqlite3.h>
 
 #include <boost/test/unit_test.hpp>
+#include <chrono>
 
 #include <idem/sqlite.h>
 
@@ -141,6 +142,22 @@ BOOST_AUTO_TEST_CASE(outside_an_operation_the_handle_commits_as_usual) {
 BOOST_AUTO_TEST_CASE(a_session_destroyed_in_a_transaction_leaves_nothing) {
   s.reset();
   BOOST_TEST(number(*other, "SELECT count(*) FROM t") == 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_statement_that_was_not_finalized_outlives_its_session_and_does_no_harm) {
+  BOOST_REQUIRE(s->rollback());
+  auto* db = sqlite::handle(*s);
+  sqlite3_stmt* left = nullptr;
+  BOOST_REQUIRE(sqlite3_prepare_v2(db, "INSERT INTO t VALUES (?1) RETURNING x", -1, &left,
+                                   nullptr) == SQLITE_OK);
+  BOOST_TEST(raw(*s, "BEGIN IMMEDIATE; INSERT INTO t VALUES (30)") == SQLITE_OK);
+  s.reset();
+  BOOST_REQUIRE(other->begin(begin_waiting(std::chrono::milliseconds(0))));
+  BOOST_REQUIRE(other->rollback());
+  sqlite3_bind_int(left, 1, 31);
+  BOOST_TEST(sqlite3_step(left) == SQLITE_ROW);  // the handle is still there, without our hooks
+  BOOST_TEST(sqlite3_finalize(left) == SQLITE_OK);
+  BOOST_TEST(number(*other, "SELECT sum(x) FROM t") == 32);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

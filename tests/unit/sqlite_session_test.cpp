@@ -61,6 +61,16 @@ BOOST_AUTO_TEST_CASE(a_large_value_comes_back_whole) {
   BOOST_TEST((std::get<blob>(round_trip(*s, blob_view{large})).bytes == large));
 }
 
+BOOST_AUTO_TEST_CASE(a_database_in_utf_16_gives_utf_8) {
+  temporary_folder const folder;
+  auto const wide = open_sqlite("sqlite:" + folder / "a.db");
+  BOOST_TEST(raw(*wide, "PRAGMA encoding = 'UTF-16'; CREATE TABLE t (x, y)") == SQLITE_OK);
+  run(*wide, "INSERT INTO t VALUES (?1, ?2)", {"日本 🙂", blob_view{"日本"}});
+  auto const found = run(*wide, "SELECT x, y FROM t");
+  BOOST_TEST(std::get<std::string>(found[0][0]) == "日本 🙂");
+  BOOST_TEST(std::get<blob>(found[0][1]).bytes == "日本");
+}
+
 BOOST_AUTO_TEST_CASE(counts_the_rows_that_a_statement_wrote_and_no_others) {
   run(*s, "CREATE TABLE t (x INTEGER PRIMARY KEY, y)");
   BOOST_TEST(run(*s, "INSERT INTO t VALUES (1, 1), (2, 2), (3, 3)").affected == 3);

@@ -102,12 +102,12 @@ class context {
              std::source_location = std::source_location::current());
   void require(bool ok, std::string what,
                std::source_location = std::source_location::current());
-  /// `require` on a result of the suite's own preparations, and its value.
+  /// The value of one of the suite's own preparations, without which nothing can go on. No
+  /// assertion of the scenario: it counts only if it fails.
   template <class T>
   T must(result<T> r, std::string what,
          std::source_location where = std::source_location::current()) {
-    require(r.has_value(), r ? std::move(what) : std::move(what) + ": " + describe(r.error()),
-            where);
+    if (!r) require(false, std::move(what) + ": " + describe(r.error()), where);
     if constexpr (!std::is_void_v<T>) return std::move(*r);
   }
   /// Something that had to be seen was seen.
