@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <latch>
 #include <map>
 #include <thread>
 #include <utility>
@@ -60,11 +61,20 @@ std::vector<seen_answer> call_in_order(context& c, std::vector<operation> const&
   run_options options;
   options.wait_limit = std::chrono::seconds(30);
   std::vector<seen_answer> seen(order.size());
+  // Taken one after another from one row, so that neighbours in it are called at one time.
+  std::atomic<std::size_t> next = 0;
+  std::latch start(shuffled_sessions);
   std::vector<std::jthread> threads;
   for (std::size_t t = 0; t < shuffled_sessions; ++t)
     threads.emplace_back([&, t] {
-      for (std::size_t i = t; i < order.size(); i += shuffled_sessions) {
-        auto const called = c.run(*sessions[t], operations[order[i]], options);
+      start.arrive_and_wait();
+      for (std::size_t i = next++; i < order.size(); i = next++) {
+        auto const& op = operations[order[i]];
+        auto const effect = [&](transaction& tx) -> result<answer> {
+          std::this_thread::yield();  // the neighbour has its chance to be here too
+          return c.standard_effect(op)(tx);
+        };
+        auto const called = c.run(*sessions[t], op, effect, options);
         seen[i] = {order[i], t, called.name(), called.body()};
       }
     });
