@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <idem/conformance/catalogue.h>
 
+#include <toml++/toml.h>
 #include <algorithm>
 #include <array>
 #include <stdexcept>
-#include <toml++/toml.h>
 
 #include "conformance/digest.h"
 #include "idem_embedded_catalogue.h"

@@ -58,14 +58,22 @@ told classify(result<outcome> const& answered) {
 
 std::string_view to_string(told t) noexcept {
   switch (t) {
-    case told::executed: return "executed";
-    case told::replayed: return "replayed";
-    case told::refused: return "refused";
-    case told::refusal_stored: return "refusal_stored";
-    case told::mismatched: return "mismatched";
-    case told::in_progress: return "in_progress";
-    case told::failed: return "failed";
-    case told::unknown: return "unknown";
+    case told::executed:
+      return "executed";
+    case told::replayed:
+      return "replayed";
+    case told::refused:
+      return "refused";
+    case told::refusal_stored:
+      return "refusal_stored";
+    case told::mismatched:
+      return "mismatched";
+    case told::in_progress:
+      return "in_progress";
+    case told::failed:
+      return "failed";
+    case told::unknown:
+      return "unknown";
   }
   return "?";
 }

@@ -4,8 +4,8 @@
 #include <set>
 #include <utility>
 
-#include "conformance/digest.h"
 #include <idem/conformance/context.h>
+#include "conformance/digest.h"
 
 namespace idem::inline v1::conformance {
 
@@ -41,10 +41,12 @@ void context::check_stored(operation const& op, std::size_t effects, bool record
 void context::plant_canaries() {
   for (std::string_view const name : {"canary-1", "canary-2"}) {
     operation op = make_operation(name);
-    auto const planted = store::open(*observer_, {subject_.names().schema, subject_.names().prefix});
+    auto const planted =
+        store::open(*observer_, {subject_.names().schema, subject_.names().prefix});
     lone_session source(*observer_);
-    auto ran = must(planted, "the store opens")
-                   .run(source, op.request, [](transaction&) { return response{200, {}, "c"}; });
+    auto ran = must(planted, "the store opens").run(source, op.request, [](transaction&) {
+      return response{200, {}, "c"};
+    });
     require(ran.has_value(), "a canary is planted");
     auto row = record_row(op);
     require(row.has_value(), "a canary is found");
@@ -66,18 +68,18 @@ void context::check_history_of(std::string const& tag) {
   }
   auto const all = must(subject_.ledger(*observer_), "the observer reads the ledger");
   auto const rows = std::ranges::count(all, tag, &ledger_row::tag);
-  bool const record = must(subject_.record_row(*observer_, identities_.at(tag)),
-                           "the observer reads the record")
-                          .has_value();
+  bool const record =
+      must(subject_.record_row(*observer_, identities_.at(tag)), "the observer reads the record")
+          .has_value();
   std::string const name = "identity " + tag.substr(0, 8);
   if (answered > 0)
     check(rows == 1, "I1 " + name + ": answered, so 1 effect row, found " + std::to_string(rows));
   else if (unknown > 0)
-    check(rows <= 1, "I1 " + name + ": in doubt, so at most 1 effect row, found " +
-                         std::to_string(rows));
+    check(rows <= 1,
+          "I1 " + name + ": in doubt, so at most 1 effect row, found " + std::to_string(rows));
   else
-    check(rows == 0, "I1 " + name + ": never answered, so no effect row, found " +
-                         std::to_string(rows));
+    check(rows == 0,
+          "I1 " + name + ": never answered, so no effect row, found " + std::to_string(rows));
   if (refusals > 0)
     check(record && rows == 0, "I2 " + name + ": a stored refusal is a record without effect");
   else

@@ -48,8 +48,7 @@ result<child_process> child_process::start(std::vector<std::string> const& comma
   for (auto const& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));
   arguments.push_back(nullptr);
   pid_t pid = -1;
-  int const failure =
-      posix_spawn(&pid, arguments[0], &actions, nullptr, arguments.data(), environ);
+  int const failure = posix_spawn(&pid, arguments[0], &actions, nullptr, arguments.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   close(ends[1]);
   if (failure == 0) return child_process(pid, ends[0]);

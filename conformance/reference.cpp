@@ -105,8 +105,8 @@ class reference_subject final : public subject {
   }
   result<std::optional<std::string>> record_row(session& s, identity const& id) override {
     auto const keys = key_parameters(id);
-    auto const sql = schema::render(s.sql().sql.find, {s.sql().schema.default_schema.data(),
-                                                       names().prefix});
+    auto const sql =
+        schema::render(s.sql().sql.find, {s.sql().schema.default_schema.data(), names().prefix});
     auto answered = query(s, sql, keys);
     if (!answered) return std::unexpected(std::move(answered).error());
     if (answered->empty()) return std::optional<std::string>();
@@ -161,12 +161,12 @@ class reference_subject final : public subject {
   }
   // The key is a C++ value: there is no statement that could bind NULL for a part of it.
   result<> insert_null_key(session& s, int part) override {
-    std::array<parameter, 8> values{blob_view{"a"}, blob_view{"b"},      blob_view{"c"},
-                                    blob_view{""},  1,                   blob_view{""},
-                                    nullptr,        std::int64_t{0}};
+    std::array<parameter, 8> values{
+        blob_view{"a"}, blob_view{"b"}, blob_view{"c"}, blob_view{""}, 1,
+        blob_view{""},  nullptr,        std::int64_t{0}};
     values[static_cast<std::size_t>(part)] = nullptr;
-    auto const sql = schema::render(s.sql().sql.claim, {s.sql().schema.default_schema.data(),
-                                                        names().prefix});
+    auto const sql =
+        schema::render(s.sql().sql.claim, {s.sql().schema.default_schema.data(), names().prefix});
     auto inserted = query(s, sql, values);
     if (!inserted) return std::unexpected(std::move(inserted).error());
     return {};

@@ -16,8 +16,8 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-constexpr std::array all_verdicts{verdict::pass,    verdict::known_fail, verdict::unsupported,
-                                  verdict::indeterminate, verdict::vacuous, verdict::fail,
+constexpr std::array all_verdicts{verdict::pass,          verdict::known_fail, verdict::unsupported,
+                                  verdict::indeterminate, verdict::vacuous,    verdict::fail,
                                   verdict::error};
 
 std::string group_of(std::string const& id) { return id.substr(0, id.find('-')); }
@@ -120,8 +120,8 @@ std::string saboteurs_text() {
 }
 
 std::string summary_text(run_report const& report) {
-  std::string out = fmt::format("{} at {}\n{}\n\n", report.subject, report.target,
-                                fact_line(report));
+  std::string out =
+      fmt::format("{} at {}\n{}\n\n", report.subject, report.target, fact_line(report));
   std::vector<std::string> groups;
   std::map<std::string, std::map<verdict, int>> counts;
   std::chrono::milliseconds took{0};
@@ -206,15 +206,14 @@ std::string report_junit(std::vector<run_report> const& reports) {
   for (auto const& report : reports) {
     auto suite = suites.append_child("testsuite");
     auto const count = [&](auto... v) {
-      return std::ranges::count_if(report.results, [=](auto const& r) {
-        return ((r.verdict == v) || ...);
-      });
+      return std::ranges::count_if(report.results,
+                                   [=](auto const& r) { return ((r.verdict == v) || ...); });
     };
     suite.append_attribute("name") = ("idem conformance " + report.subject).c_str();
     suite.append_attribute("tests") = static_cast<unsigned>(report.results.size());
     suite.append_attribute("failures") = static_cast<unsigned>(count(verdict::fail));
-    suite.append_attribute("errors") = static_cast<unsigned>(
-        count(verdict::error, verdict::vacuous, verdict::indeterminate));
+    suite.append_attribute("errors") =
+        static_cast<unsigned>(count(verdict::error, verdict::vacuous, verdict::indeterminate));
     suite.append_attribute("skipped") = static_cast<unsigned>(count(verdict::unsupported));
     for (auto const& r : report.results) {
       auto test = suite.append_child("testcase");

@@ -139,8 +139,8 @@ result<> sql_subject::hide_record(session& s, identity const& id, bool hidden) {
   auto const keys = key_parameters(id);
   for (std::size_t i = 0; i < statements.size(); ++i) {
     bool const takes_key = hidden && i + 1 == statements.size();
-    auto ran = query(s, statements[i], takes_key ? std::span<parameter const>(keys)
-                                                 : std::span<parameter const>());
+    auto ran = query(s, statements[i],
+                     takes_key ? std::span<parameter const>(keys) : std::span<parameter const>());
     if (!ran) return std::unexpected(std::move(ran).error());
   }
   return {};

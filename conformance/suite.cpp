@@ -46,8 +46,8 @@ result<std::vector<std::string>> select(selection const& wanted) {
     return invalid_argument("there is no profile '" + wanted.profile +
                             "': see 'idem conformance list'");
   for (auto const& e : catalogue()) {
-    bool const named =
-        wanted.scenarios.empty() || std::ranges::find(wanted.scenarios, e.id) != wanted.scenarios.end();
+    bool const named = wanted.scenarios.empty() ||
+                       std::ranges::find(wanted.scenarios, e.id) != wanted.scenarios.end();
     if (named && of_profile(e)) ids.push_back(e.id);
   }
   if (ids.empty()) return invalid_argument("the selection holds no scenario: nothing would be run");

@@ -6,8 +6,8 @@
 namespace idem::inline v1::conformance {
 
 namespace {
-constexpr std::array<std::string_view, 7> names{"PASS",    "KNOWN-FAIL", "UNSUPPORTED", "INDETERMINATE",
-                                                "VACUOUS", "FAIL",       "ERROR"};
+constexpr std::array<std::string_view, 7> names{
+    "PASS", "KNOWN-FAIL", "UNSUPPORTED", "INDETERMINATE", "VACUOUS", "FAIL", "ERROR"};
 }
 
 std::string_view to_string(verdict v) noexcept { return names[static_cast<std::size_t>(v)]; }
@@ -22,11 +22,15 @@ int exit_code(verdict v) noexcept {
   switch (v) {
     case verdict::pass:
     case verdict::known_fail:
-    case verdict::unsupported: return 0;
-    case verdict::fail: return 1;
+    case verdict::unsupported:
+      return 0;
+    case verdict::fail:
+      return 1;
     case verdict::indeterminate:
-    case verdict::vacuous: return 2;
-    case verdict::error: break;
+    case verdict::vacuous:
+      return 2;
+    case verdict::error:
+      break;
   }
   return 3;
 }

@@ -18,8 +18,7 @@ result<std::string> context::worker(std::vector<std::string> arguments) {
   return std::move(workers({std::move(arguments)}).front());
 }
 
-std::vector<result<std::string>> context::workers(
-    std::vector<std::vector<std::string>> arguments) {
+std::vector<result<std::string>> context::workers(std::vector<std::vector<std::string>> arguments) {
   std::vector<result<child_process>> started;
   for (auto& own : arguments) {
     auto command = worker_;

@@ -90,8 +90,8 @@ error end_transaction(detail::transaction_state& state, error e) {
 }
 
 // What ended the caller's transaction is told apart from what left it usable.
-result<claim_result> claim_failed(detail::store_core const& core,
-                                  detail::transaction_state& state, error e) {
+result<claim_result> claim_failed(detail::store_core const& core, detail::transaction_state& state,
+                                  error e) {
   auto status = state.session->status();
   if (!status || *status != transaction_status::open)
     return std::unexpected(end_transaction(state, std::move(e)));
@@ -150,8 +150,8 @@ result<> save_claim(detail::store_core const& core, detail::transaction_state& s
 }
 
 result<> another_transaction() {
-  return std::unexpected(make_error(errc::invalid_argument, phase::save,
-                                    "the claim was made in another transaction"));
+  return std::unexpected(
+      make_error(errc::invalid_argument, phase::save, "the claim was made in another transaction"));
 }
 
 }  // namespace
@@ -179,10 +179,9 @@ result<claim_result> store::claim(transaction& tx, request const& r,
     return std::unexpected(std::move(ready).error());
   attempt_id const attempt = attempt_id::random();
   call_limits const limits{options.deadline, options.stop, options.wait_limit};
-  auto step = detail::send_claim(*core_, *state->session,
-                                 {&r, attempt, options.write_version,
-                                  options.store_canonical_request},
-                                 limits);
+  auto step = detail::send_claim(
+      *core_, *state->session,
+      {&r, attempt, options.write_version, options.store_canonical_request}, limits);
   if (!step) return claim_failed(*core_, *state, std::move(step).error());
   if (auto const* winner = std::get_if<record>(&*step)) {
     auto judged = detail::judge(*winner, r);

@@ -114,8 +114,8 @@ request::request(std::shared_ptr<content const> c) : content_(std::move(c)) {}
 result<request> request::from_bytes(identity_parts parts, std::optional<std::string_view> bytes) {
   auto id = identity::make(parts);
   if (!id) return std::unexpected(std::move(id).error());
-  auto c = std::make_shared<content>(
-      content{std::move(*id), maker::bytes, {}, bytes.has_value(), std::string(bytes.value_or("")), {}});
+  auto c = std::make_shared<content>(content{
+      std::move(*id), maker::bytes, {}, bytes.has_value(), std::string(bytes.value_or("")), {}});
   c->current_digest = c->digest(current_fingerprint_version);
   return request(std::move(c));
 }
@@ -141,9 +141,8 @@ result<request> request::from_json(identity_parts parts, std::string_view json,
   std::ranges::sort(options.left_out);
   auto const repeated = std::ranges::unique(options.left_out);
   options.left_out.erase(repeated.begin(), repeated.end());
-  auto c = std::make_shared<content>(content{std::move(*id), maker::json,
-                                             std::move(options.left_out), true,
-                                             std::move(*canonical), {}});
+  auto c = std::make_shared<content>(content{
+      std::move(*id), maker::json, std::move(options.left_out), true, std::move(*canonical), {}});
   c->current_digest = c->digest(current_fingerprint_version);
   return request(std::move(c));
 }

@@ -32,8 +32,7 @@ bool take_sized(std::string_view& rest, std::string& out) {
 
 std::size_t stored_size(response const& r) noexcept {
   std::size_t size = r.body ? r.body->size() : 0;
-  for (auto const& [name, text] : r.headers)
-    size += 2 * length_bytes + name.size() + text.size();
+  for (auto const& [name, text] : r.headers) size += 2 * length_bytes + name.size() + text.size();
   return size;
 }
 

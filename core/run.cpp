@@ -108,7 +108,8 @@ result<void> run_operation::preflight(session_lease& lease) {
   auto status = lease->status();
   if (!status) return at(std::move(status).error(), phase::preflight, certainty::not_executed);
   switch (*status) {
-    case transaction_status::idle: return {};
+    case transaction_status::idle:
+      return {};
     case transaction_status::unknown:
       return std::unexpected(make_error(errc::connection_lost, phase::preflight,
                                         advice::new_connection,
@@ -169,8 +170,8 @@ result<outcome> run_operation::claim_and_run() {
   notify_wait();
   if (step) suspect_.reset();
   if (!step) {
-    bool const held = step.error().what == errc::lock_timeout &&
-                      core_.facts.claim_wait_names_identity;
+    bool const held =
+        step.error().what == errc::lock_timeout && core_.facts.claim_wait_names_identity;
     if (held) return outcome(in_progress{});
     return at(std::move(step).error(), phase::claim, certainty::not_executed);
   }
@@ -218,7 +219,8 @@ result<outcome> run_operation::effect_failed(error e) {
   if (e.advice == advice::resolve_first) e.advice = advice::never;
   if (e.what == errc::transaction_replaced) e.attempts.clear();  // another claim's
   if (!calls_for_restart(e)) {
-    if (auto same = prove_same_transaction(e); !same) return std::unexpected(std::move(same).error());
+    if (auto same = prove_same_transaction(e); !same)
+      return std::unexpected(std::move(same).error());
   }
   return at(std::move(e), phase::effect, certainty::rolled_back);
 }
@@ -273,7 +275,8 @@ result<void> run_operation::check_after_effect() {
     e.certainty = certainty::rolled_back;
     return std::unexpected(std::move(e));
   };
-  if (state_->restart_cause) return at(*state_->restart_cause, phase::effect, certainty::rolled_back);
+  if (state_->restart_cause)
+    return at(*state_->restart_cause, phase::effect, certainty::rolled_back);
   if (state_->doomed) return at(*state_->doomed, phase::effect, certainty::rolled_back);
   if (state_->open_claims.size() > 1)
     return fail(errc::transaction_aborted, advice::never,
@@ -302,7 +305,8 @@ result<void> run_operation::check_after_effect() {
 
 result<outcome> run_operation::refuse(response r) {
   if (options_.refusals == refusal_policy::roll_back) {
-    if (auto same = prove_same_transaction({}); !same) return std::unexpected(std::move(same).error());
+    if (auto same = prove_same_transaction({}); !same)
+      return std::unexpected(std::move(same).error());
     return outcome(refused{std::move(r), false});
   }
   if (auto fits = check_response(core_, r); !fits) return too_large(std::move(fits).error());
@@ -328,14 +332,15 @@ result<void> run_operation::undo_effect() {
 }
 
 result<outcome> run_operation::too_large(error e) {
-  if (auto same = prove_same_transaction({}); !same) return std::unexpected(std::move(same).error());
+  if (auto same = prove_same_transaction({}); !same)
+    return std::unexpected(std::move(same).error());
   return at(std::move(e), phase::save, certainty::rolled_back);
 }
 
 result<outcome> run_operation::finish(record_state as, response r) {
   if (auto fits = check_response(core_, r); !fits) return too_large(std::move(fits).error());
-  auto committed = save_and_commit(core_, *state_->session, request_.identity(), attempt_, as, r,
-                                   limits_);
+  auto committed =
+      save_and_commit(core_, *state_->session, request_.identity(), attempt_, as, r, limits_);
   if (committed) {
     state_->ended = true;
     if (as == record_state::refused) return outcome(refused{std::move(r), true});

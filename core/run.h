@@ -14,8 +14,7 @@ namespace idem::inline v1::detail {
 /// One `store::run`: attempts until there is an answer or no hope. Used once.
 class run_operation {
  public:
-  run_operation(store_core const&, session_source&, request const&, effect_ref,
-                run_options const&);
+  run_operation(store_core const&, session_source&, request const&, effect_ref, run_options const&);
   result<outcome> go();
 
  private:
@@ -57,10 +56,10 @@ class run_operation {
   call_limits limits_;
 
   attempt_id attempt_;
-  std::vector<attempt_id> attempts_;  ///< all of this run: a record with one of them is ours
-  std::optional<error> doubt_;        ///< a COMMIT of this run whose answer is not known
+  std::vector<attempt_id> attempts_;   ///< all of this run: a record with one of them is ours
+  std::optional<error> doubt_;         ///< a COMMIT of this run whose answer is not known
   std::optional<attempt_id> suspect_;  ///< may have been committed by its effect
-  std::optional<error> last_;         ///< why the last attempt failed
+  std::optional<error> last_;          ///< why the last attempt failed
   std::shared_ptr<transaction_state> state_;  ///< of this attempt
   std::chrono::steady_clock::time_point claim_started_;
   std::optional<response> pending_refusal_;

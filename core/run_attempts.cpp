@@ -79,9 +79,8 @@ result<outcome> run_operation::conclude(error e) {
 }
 
 result<outcome> run_operation::answer_with(outcome o) {
-  bool const uncertain =
-      std::holds_alternative<in_progress>(o) ||
-      (std::holds_alternative<refused>(o) && !std::get<refused>(o).stored);
+  bool const uncertain = std::holds_alternative<in_progress>(o) ||
+                         (std::holds_alternative<refused>(o) && !std::get<refused>(o).stored);
   if (doubt_ && uncertain) return conclude(*doubt_);
   notify(observer_, "on_outcome", [&](observer& hook) { hook.on_outcome(o); });
   return o;

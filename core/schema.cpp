@@ -106,8 +106,8 @@ std::vector<std::string> compare_columns(std::span<expected_column const> wanted
   std::vector<std::string> missing_tables;
   for (auto const& column : wanted) {
     std::string const table = prefix + std::string(column.table);
-    auto const has_table = std::ranges::any_of(
-        found, [&](auto const& entry) { return entry.first.first == table; });
+    auto const has_table =
+        std::ranges::any_of(found, [&](auto const& entry) { return entry.first.first == table; });
     if (!has_table) {
       if (std::ranges::find(missing_tables, table) == missing_tables.end())
         missing_tables.push_back(table);
@@ -143,8 +143,7 @@ result<table_names> check_names(dialect const& d, table_names names) {
   auto const max_bytes = d.schema.max_identifier_bytes;
   if (auto ok = check_identifier("schema name", names.schema, max_bytes); !ok)
     return std::unexpected(std::move(ok).error());
-  if (auto ok = check_identifier("table prefix", names.prefix, max_bytes - longest_table_name);
-      !ok)
+  if (auto ok = check_identifier("table prefix", names.prefix, max_bytes - longest_table_name); !ok)
     return std::unexpected(std::move(ok).error());
   return names;
 }
@@ -225,8 +224,7 @@ result<> install(session& s, table_names wanted, call_limits const& limits) {
   return tx->commit();
 }
 
-result<std::vector<std::string>> verify(session& s, table_names wanted,
-                                        call_limits const& limits) {
+result<std::vector<std::string>> verify(session& s, table_names wanted, call_limits const& limits) {
   auto names = check_names(s.sql(), std::move(wanted));
   if (!names) return std::unexpected(std::move(names).error());
   auto installed = installed_version(s, *names, limits);
@@ -236,8 +234,8 @@ result<std::vector<std::string>> verify(session& s, table_names wanted,
   auto breaches = compare_columns(s.sql().schema.columns, names->prefix, std::move(*found));
   auto const newest = newest_version(s.sql());
   if (*installed != newest)
-    breaches.push_back("the schema is of version " + std::to_string(*installed) +
-                       " instead of " + std::to_string(newest));
+    breaches.push_back("the schema is of version " + std::to_string(*installed) + " instead of " +
+                       std::to_string(newest));
   auto more = query(s, s.sql().schema.breaches, *names, limits);
   if (!more) return std::unexpected(std::move(more).error());
   for (auto const& row : more->values) breaches.push_back(as_text(row[0]));

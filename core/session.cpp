@@ -14,8 +14,7 @@ result<session_lease> session_lease::acquire(session_source& source, call_limits
   return session_lease(source, **acquired);
 }
 
-session_lease::session_lease(session_source& source, session& s)
-    : source_(&source), session_(&s) {}
+session_lease::session_lease(session_source& source, session& s) : source_(&source), session_(&s) {}
 
 session_lease::session_lease(session_lease&& other) noexcept
     : source_(other.source_),

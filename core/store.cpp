@@ -139,8 +139,8 @@ result<resolution> probe_absence(detail::store_core const& core, session& s, req
     return detail::at(std::move(ended).error(), phase::resolve, certainty::in_doubt);
   if (!step) return unanswered(std::move(step).error());
   if (auto const* winner = std::get_if<record>(&*step)) return resolve_by(*winner, r, attempts);
-  bool const proven = std::holds_alternative<detail::claim_inserted>(*step) &&
-                      core.facts.claim_proves_absence;
+  bool const proven =
+      std::holds_alternative<detail::claim_inserted>(*step) && core.facts.claim_proves_absence;
   if (proven) return resolution(resolved::absent{});
   return resolution(resolved::unproven{});
 }
@@ -160,8 +160,8 @@ namespace {
 
 result<> discard(detail::store_core const& core, session& s, identity const& id,
                  attempt_id const& attempt, call_limits const& limits) {
-  auto const bytes = std::string_view(reinterpret_cast<char const*>(attempt.bytes.data()),
-                                      attempt.bytes.size());
+  auto const bytes =
+      std::string_view(reinterpret_cast<char const*>(attempt.bytes.data()), attempt.bytes.size());
   std::array<parameter, 4> const parameters{blob_view{id.scope()}, blob_view{id.operation()},
                                             blob_view{id.key()}, blob_view{bytes}};
   statement const one{core.sql.discard, parameters};
@@ -173,8 +173,8 @@ result<> discard(detail::store_core const& core, session& s, identity const& id,
 
 // Claimed anew before it is saved: where the save is the witness it knows only claims of its
 // own transaction.
-result<> repair(detail::store_core const& core, session& s, identity const& id,
-                record const& half, settlement const& how, call_limits const& limits) {
+result<> repair(detail::store_core const& core, session& s, identity const& id, record const& half,
+                settlement const& how, call_limits const& limits) {
   auto const* as = std::get_if<settle_as_executed>(&how);
   if (as != nullptr) {
     if (auto fits = detail::check_response(core, as->response); !fits) return fits;

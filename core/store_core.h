@@ -45,8 +45,7 @@ struct claim_invisible {};
 using claim_step = std::variant<claim_inserted, record, claim_invisible>;
 
 /// Sends the claim and, on a conflict, reads the winner. The first write of its transaction.
-result<claim_step> send_claim(store_core const&, session&, claim_input const&,
-                              call_limits const&);
+result<claim_step> send_claim(store_core const&, session&, claim_input const&, call_limits const&);
 
 /// Puts a half record back with its own attempt and fingerprint, in a transaction that has
 /// discarded it.
@@ -66,8 +65,8 @@ bool means_replaced(error const&) noexcept;
 
 /// Proves that the claim's transaction is the one still open, then saves the response. Errors:
 /// `transaction_replaced`, `save_unmatched`; others as the session gives them.
-result<> send_save(store_core const&, session&, identity const&, attempt_id const&,
-                   record_state, response const&, call_limits const&);
+result<> send_save(store_core const&, session&, identity const&, attempt_id const&, record_state,
+                   response const&, call_limits const&);
 
 /// As `send_save` and the session's commit; the save travels with COMMIT where the engine
 /// refuses a save that matches no row by itself.

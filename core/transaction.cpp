@@ -20,7 +20,8 @@ std::unexpected<error> refuse(errc what, phase where, std::string message) {
 
 result<> expect_status(session& s, transaction_status wanted) {
   auto status = s.status();
-  if (!status) return detail::at(std::move(status).error(), phase::preflight, certainty::not_executed);
+  if (!status)
+    return detail::at(std::move(status).error(), phase::preflight, certainty::not_executed);
   if (*status == wanted) return {};
   switch (*status) {
     case transaction_status::idle:
@@ -33,7 +34,8 @@ result<> expect_status(session& s, transaction_status wanted) {
       return refuse(errc::connection_lost, phase::preflight,
                     "the session's state is not known: take another connection");
     case transaction_status::open:
-    case transaction_status::busy: break;
+    case transaction_status::busy:
+      break;
   }
   return refuse(errc::session_not_idle, phase::preflight,
                 "the session is in use (an open transaction, unread results or a pipeline): "
@@ -152,8 +154,7 @@ result<rows> transaction::execute(std::string_view sql, std::span<parameter cons
   error e = std::move(answered).error();
   e.phase = phase::effect;
   e.certainty = certainty::rolled_back;
-  bool const restart =
-      e.advice == advice::new_transaction || e.advice == advice::new_connection;
+  bool const restart = e.advice == advice::new_transaction || e.advice == advice::new_connection;
   if (restart && !state.restart_cause) state.restart_cause = e;
   state.note_failure();
   return std::unexpected(std::move(e));
@@ -166,8 +167,7 @@ result<> transaction::commit() {
                   "this transaction is committed by the one that began it");
   if (state.ended)
     return refuse(errc::transaction_not_open, phase::commit, "the transaction has ended");
-  if (!state.open_claims.empty())
-    state.doom(detail::aborted("a claim in it was not completed"));
+  if (!state.open_claims.empty()) state.doom(detail::aborted("a claim in it was not completed"));
   // The server may have undone that statement alone: what is left is half an effect.
   if (state.restart_cause) state.doom(*state.restart_cause);
   if (state.doomed) return commit_doomed(state);

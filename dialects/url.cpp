@@ -44,14 +44,16 @@ result<> read_scheme(std::string_view scheme, target_url& out) {
   auto const plus = scheme.find('+');
   auto const engine = scheme.substr(0, plus);
   if (!is_name(engine))
-    return refuse("the URL's engine (the part before ':') must be letters and digits, "
-                  "beginning with a letter");
+    return refuse(
+        "the URL's engine (the part before ':') must be letters and digits, "
+        "beginning with a letter");
   out.engine = lower_case(engine);
   if (plus == std::string_view::npos) return {};
   auto const driver = scheme.substr(plus + 1);
   if (!is_name(driver))
-    return refuse("the URL's driver (between '+' and ':') must be letters and digits, "
-                  "beginning with a letter");
+    return refuse(
+        "the URL's driver (between '+' and ':') must be letters and digits, "
+        "beginning with a letter");
   out.driver = lower_case(driver);
   return {};
 }
@@ -90,8 +92,9 @@ result<std::string> percent_decode(std::string_view text) {
     auto const high = i + 2 < text.size() ? hexadecimal(text[i + 1]) : std::nullopt;
     auto const low = high ? hexadecimal(text[i + 2]) : std::nullopt;
     if (!low)
-      return refuse("a '%' in the URL must be followed by two hexadecimal digits: write %25 for "
-                    "the character itself");
+      return refuse(
+          "a '%' in the URL must be followed by two hexadecimal digits: write %25 for "
+          "the character itself");
     out.push_back(static_cast<char>(*high * 16 + *low));
     i += 2;
   }
@@ -102,8 +105,9 @@ result<target_url> parse_target_url(std::string_view url) {
   if (url.size() > max_url_bytes) return refuse("the URL is longer than 8192 bytes");
   auto const colon = url.find(':');
   if (colon == std::string_view::npos)
-    return refuse("this is not a database's URL: write engine:rest or "
-                  "engine+driver:rest, options behind '?'");
+    return refuse(
+        "this is not a database's URL: write engine:rest or "
+        "engine+driver:rest, options behind '?'");
   target_url out;
   if (auto read = read_scheme(url.substr(0, colon), out); !read)
     return std::unexpected(std::move(read).error());

@@ -2,11 +2,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <idem/conformance/report.h>
+#include <idem/conformance/suite.h>
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <fstream>
-#include <idem/conformance/report.h>
-#include <idem/conformance/suite.h>
 
 #include "conformance/subjects/subjects.h"
 #include "tools/commands.h"

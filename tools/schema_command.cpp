@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <idem/schema.h>
+#include <CLI/CLI.hpp>
 
 #include "tools/commands.h"
 
@@ -54,8 +54,8 @@ int verify_schema(schema_arguments const& a) {
   auto breaches = schema::verify(**s, a.names);
   if (!breaches) return complain(breaches.error());
   for (auto const& breach : *breaches) fmt::print("{}\n", breach);
-  fmt::print("{}\n", breaches->empty() ? "the schema is as it must be"
-                                       : "the schema is not as it must be");
+  fmt::print("{}\n",
+             breaches->empty() ? "the schema is as it must be" : "the schema is not as it must be");
   return breaches->empty() ? 0 : 1;
 }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
-#include <fstream>
 #include <idem/schema.h>
 #include <idem/store.h>
+#include <CLI/CLI.hpp>
+#include <fstream>
 #include <iterator>
 
 #include "tools/commands.h"
@@ -61,8 +61,8 @@ int settle(settle_arguments const& a) {
   auto settled = store->settle(**s, *id, how);
   if (!settled) return complain(settled.error());
   if (!*settled) return complain("there is no record of this identity: nothing to settle");
-  fmt::print("settled: {}\n", a.discard ? "the key is free again"
-                                        : "later calls replay the response given");
+  fmt::print("settled: {}\n",
+             a.discard ? "the key is free again" : "later calls replay the response given");
   return 0;
 }
 
@@ -81,8 +81,8 @@ void add_settle_command(CLI::App& app, std::function<int()>& chosen) {
   command->add_option("--key", a->key, "its key")->required();
   auto* how = command->add_option_group("how");
   how->add_flag("--discard", a->discard, "the effect did not happen: free the key");
-  auto* status = how->add_option("--status", a->status,
-                                 "the effect happened: later calls replay this status");
+  auto* status =
+      how->add_option("--status", a->status, "the effect happened: later calls replay this status");
   how->require_option(1);
   command->add_option("--header", a->headers, "'name: value' of the response; may be repeated")
       ->needs(status);

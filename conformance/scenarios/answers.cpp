@@ -101,16 +101,14 @@ bool check_replayed(context& c, call const& later, call const& first, std::strin
 
 bool check_mismatched(context& c, call const& called, std::string const& what,
                       std::source_location where) {
-  return c.check(called.is<mismatched>(), what + " is a mismatch; it was: " + called.name(),
-                 where);
+  return c.check(called.is<mismatched>(), what + " is a mismatch; it was: " + called.name(), where);
 }
 
 bool check_failed(context& c, call const& called, errc code, std::string const& what,
                   std::source_location where) {
-  return c.check(called.failed_with(code),
-                 what + " is the error " + std::string(to_string(code)) + "; it was: " +
-                     called.name(),
-                 where);
+  return c.check(
+      called.failed_with(code),
+      what + " is the error " + std::string(to_string(code)) + "; it was: " + called.name(), where);
 }
 
 void check_no_identity(context& c, identity_parts parts, std::string const& what,
@@ -164,9 +162,8 @@ content fields_content(std::string name, std::vector<field> fields) {
 }
 
 content json_content(std::string text) {
-  return {"JSON " + shown(text), [text](contract& idem, identity_parts id) {
-            return idem.from_json(id, text, {});
-          }};
+  return {"JSON " + shown(text),
+          [text](contract& idem, identity_parts id) { return idem.from_json(id, text, {}); }};
 }
 
 void check_contents_differ(context& c, std::string const& key_prefix,

@@ -23,8 +23,7 @@ response const* response_of(call const&) noexcept;
 
 /// `run` with an effect that writes one ledger row, named by the response's digest, and answers
 /// that response. It is noted by the digest too, so that the invariants compare all of it.
-call run_answering(context&, session&, operation const&, response const&,
-                   run_options const& = {});
+call run_answering(context&, session&, operation const&, response const&, run_options const& = {});
 
 /// The checks return what they found.
 bool check_executed(context&, call const&, std::string const& what,

@@ -152,9 +152,9 @@ void no_wait(context& c) {
   for (int i = 0; i < rounds; ++i) {
     auto const busy = call_without_waiting(c, second, op, names);
     took = std::min(took, busy.took);
-    c.require(names ? busy.called.is<in_progress>() : busy.called.failed_with(errc::lock_timeout),
-              "the second call is told that it is busy, as declared; it was: " +
-                  busy.called.name());
+    c.require(
+        names ? busy.called.is<in_progress>() : busy.called.failed_with(errc::lock_timeout),
+        "the second call is told that it is busy, as declared; it was: " + busy.called.name());
     c.check(busy.claimed, "a claim in the caller's transaction is told the same");
   }
   c.check(took < quickly, "without waiting; it took " + std::to_string(took.count()) + " ms");
@@ -231,8 +231,8 @@ bool cross_until_done(context& c, cross_order& keys, std::size_t side) {
     done = crossed.has_value();
     if (done) keys.committed(side);
     if (!done)
-      c.check(is_typed(crossed.error()), "the error is one to start over on: " +
-                                             describe(crossed.error()));
+      c.check(is_typed(crossed.error()),
+              "the error is one to start over on: " + describe(crossed.error()));
   }
   keys.gave_up(side);
   return done;

@@ -106,11 +106,10 @@ std::vector<worker_task> run_workers(context& c, std::vector<operation> const& o
     task.random.seed(c.random()());
   }
   std::vector<std::jthread> threads;
-  for (auto& task : tasks)
-    threads.emplace_back([&] { task.call_all(c, operations, work); });
+  for (auto& task : tasks) threads.emplace_back([&] { task.call_all(c, operations, work); });
   threads.clear();
-  c.require(work.wrong().empty(), "each call is executed, once a key, or replayed; " +
-                                      work.wrong());
+  c.require(work.wrong().empty(),
+            "each call is executed, once a key, or replayed; " + work.wrong());
   return tasks;
 }
 
@@ -208,9 +207,8 @@ constexpr std::size_t process_count = 4, process_keys = 100;
 
 std::vector<process_report> start_processes(context& c) {
   // The same seed, so the same order: they meet at the keys that none has executed yet.
-  std::vector<std::string> const task{"many",    "--keys", std::to_string(process_keys),
-                                      "--prefix", "shared-", "--seed",
-                                      std::to_string(c.random()())};
+  std::vector<std::string> const task{"many",    "--keys", std::to_string(process_keys), "--prefix",
+                                      "shared-", "--seed", std::to_string(c.random()())};
   std::vector<process_report> reports;
   for (auto& output : c.workers(std::vector(process_count, task)))
     reports.push_back(parse(c.must(std::move(output), "a worker process ends well")));
@@ -245,8 +243,8 @@ void four_processes(context& c) {
   for (auto const& report : reports) {
     pids.insert(report.pid);
     sessions.insert(report.session);
-    auto const executed = std::ranges::count_if(
-        report.calls, [](auto const& call) { return call[1] == "executed"; });
+    auto const executed =
+        std::ranges::count_if(report.calls, [](auto const& call) { return call[1] == "executed"; });
     c.log("process " + report.pid + " executed " + std::to_string(executed) + " keys");
   }
   if (c.check(pids.size() == process_count && !pids.contains(""), "each worker is a process"))
@@ -288,8 +286,8 @@ struct sides {
 };
 
 struct expectation {
-  char second;        ///< whose step may have to wait
-  step waits;         ///< which step
+  char second;  ///< whose step may have to wait
+  step waits;   ///< which step
   bool must_wait;
 };
 
@@ -298,8 +296,7 @@ struct expectation {
 expectation expected(context& c, schedule const& s) {
   bool const concurrent = c.engine().declared().contains(capability::concurrent_writers);
   step const contended = concurrent ? step::claim : step::begin;
-  char const first =
-      place_of(s, 'A', contended) < place_of(s, 'B', contended) ? 'A' : 'B';
+  char const first = place_of(s, 'A', contended) < place_of(s, 'B', contended) ? 'A' : 'B';
   char const second = first == 'A' ? 'B' : 'A';
   return {second, contended, place_of(s, second, contended) < place_of(s, first, step::commit)};
 }
@@ -353,13 +350,14 @@ bool check_schedule(context& c, schedule const& s, sides& both) {
   both.b.repeat_until_answered();
   c.log(s + describe_blocked(both));
   auto const a = both.a.what(), b = both.b.what();
-  bool const one_each = (a == told::executed && b == told::replayed) ||
-                        (a == told::replayed && b == told::executed);
+  bool const one_each =
+      (a == told::executed && b == told::replayed) || (a == told::replayed && b == told::executed);
   bool ok = c.check(one_each, s + ": one is executed, the other replayed; they were " +
                                   std::string(to_string(a)) + " and " + std::string(to_string(b)));
   auto const effects = c.ledger_rows(op).size();
   ok = c.check(effects == 1 && c.has_record(op),
-               s + ": one effect row and one record; effects: " + std::to_string(effects)) && ok;
+               s + ": one effect row and one record; effects: " + std::to_string(effects)) &&
+       ok;
   return check_class(c, s, both) && ok;
 }
 

@@ -71,8 +71,7 @@ void control_null_key(context& c, std::size_t part) {
   auto const before = c.must(c.engine().record_count(c.observer()), "the records are counted");
   auto const inserted = c.engine().insert_null_key(s, static_cast<int>(part));
   std::string const what = "NULL as " + std::string(part_names[part]);
-  c.log(what + " straight into the records: " +
-        (inserted ? "taken" : describe(inserted.error())));
+  c.log(what + " straight into the records: " + (inserted ? "taken" : describe(inserted.error())));
   if (c.check(!inserted && inserted.error().what == errc::constraint_violation,
               what + " is refused by the schema"))
     c.mark("null_" + std::string(part_names[part]) + "_refused");
@@ -125,26 +124,25 @@ void empty_content(context& c) {
   std::vector<content> const bodies{no_content(), bytes_content(""), bytes_content("0"),
                                     bytes_content(" "), bytes_content(std::string_view("\0", 1))};
   check_contents_differ(c, "body-", bodies);
-  std::vector<content> const fields{
-      fields_content("no field", {}),
-      fields_content("a field of nothing", {{"a", std::monostate{}}}),
-      fields_content("a field of empty text", {{"a", std::string()}}),
-      fields_content("a field of no bytes", {{"a", field_bytes{}}}),
-      fields_content("a field of false", {{"a", false}}),
-      fields_content("a field of zero", {{"a", std::int64_t{0}}}),
-      fields_content("a field of \"0\"", {{"a", std::string("0")}})};
+  std::vector<content> const fields{fields_content("no field", {}),
+                                    fields_content("a field of nothing", {{"a", std::monostate{}}}),
+                                    fields_content("a field of empty text", {{"a", std::string()}}),
+                                    fields_content("a field of no bytes", {{"a", field_bytes{}}}),
+                                    fields_content("a field of false", {{"a", false}}),
+                                    fields_content("a field of zero", {{"a", std::int64_t{0}}}),
+                                    fields_content("a field of \"0\"", {{"a", std::string("0")}})};
   check_contents_differ(c, "fields-", fields);
   std::vector<content> const json{
-      json_content("{}"),           json_content(R"({"a":null})"), json_content(R"({"a":""})"),
-      json_content(R"({"a":0})"),   json_content(R"({"a":false})"), json_content(R"({"a":{}})"),
-      json_content(R"({"a":[]})"), json_content("null"),            json_content("\"\"")};
+      json_content("{}"),          json_content(R"({"a":null})"),  json_content(R"({"a":""})"),
+      json_content(R"({"a":0})"),  json_content(R"({"a":false})"), json_content(R"({"a":{}})"),
+      json_content(R"({"a":[]})"), json_content("null"),           json_content("\"\"")};
   check_contents_differ(c, "json-", json);
 }
 
 // EMP-05
-constexpr std::array<std::string_view, 9> blanks{
-    " ", "  ", "   ", "\t", " \t", "\n", "\r\n", "\xC2\xA0" /* NBSP */,
-    "\xE3\x80\x80" /* ideographic space */};
+constexpr std::array<std::string_view, 9> blanks{" ",           "  ", "   ",  "\t",
+                                                 " \t",         "\n", "\r\n", "\xC2\xA0" /* NBSP */,
+                                                 "\xE3\x80\x80" /* ideographic space */};
 
 void only_spaces(context& c) {
   // A scope of spaces is no run's own, so there the key is.
@@ -162,15 +160,14 @@ void only_spaces(context& c) {
 void json_is_kept_as_bytes(context& c) {
   auto& here = c.connect();
   auto& there = c.connect();
-  std::array<std::string, 8> const bodies{
-      R"({"b":1,"a":1.0})",
-      "{ \"a\" : 1 ,\r\n\t\"a\" : 2 }\n",
-      R"({"big":9007199254740993,"e":1e400,"z":-0.0,"n":1E+2})",
-      R"(["\u00e9","é","\u0000","\/","\ud83d\ude00"])",
-      "\xEF\xBB\xBF{}",
-      "null",
-      "\"\"",
-      R"({"a":{"z":[],"y":{}},"":null})"};
+  std::array<std::string, 8> const bodies{R"({"b":1,"a":1.0})",
+                                          "{ \"a\" : 1 ,\r\n\t\"a\" : 2 }\n",
+                                          R"({"big":9007199254740993,"e":1e400,"z":-0.0,"n":1E+2})",
+                                          R"(["\u00e9","é","\u0000","\/","\ud83d\ude00"])",
+                                          "\xEF\xBB\xBF{}",
+                                          "null",
+                                          "\"\"",
+                                          R"({"a":{"z":[],"y":{}},"":null})"};
   int number = 0;
   for (auto const& body : bodies) {
     auto const op = c.make_operation("json-" + std::to_string(++number));

@@ -35,9 +35,8 @@ bool background::await_done(context& c, std::chrono::milliseconds limit) const {
 
 held_operation::held_operation(context& c, session& s, operation const& op, at where)
     : context_(c), op_(op), at_(where) {
-  call_ = std::make_unique<background>([this, &s] {
-    return context_.run(s, op_, [this](transaction& tx) { return effect(tx); });
-  });
+  call_ = std::make_unique<background>(
+      [this, &s] { return context_.run(s, op_, [this](transaction& tx) { return effect(tx); }); });
 }
 
 held_operation::~held_operation() { let_go(false); }

@@ -100,11 +100,12 @@ void nul_in_identity(context& c) {
   check_text_refused(c, std::string_view("\0", 1));
   check_nothing_was_sent(c, records);
   std::string const first("a\0b", 3), second("a\0c", 3);
-  check_contents_differ(c, "nul-", {bytes_content(first), bytes_content(second),
-                                    bytes_content("a"), bytes_content(std::string_view("a\0", 2)),
-                                    fields_content("NUL in a field", {{"f", first}}),
-                                    fields_content("other NUL in a field", {{"f", second}}),
-                                    json_content(R"("a\u0000b")"), json_content(R"("a\u0000c")")});
+  check_contents_differ(
+      c, "nul-",
+      {bytes_content(first), bytes_content(second), bytes_content("a"),
+       bytes_content(std::string_view("a\0", 2)), fields_content("NUL in a field", {{"f", first}}),
+       fields_content("other NUL in a field", {{"f", second}}), json_content(R"("a\u0000b")"),
+       json_content(R"("a\u0000c")")});
   auto& s = c.connect();
   for (auto const& body : {first, second, std::string("\0", 1), std::string("a\0", 2)}) {
     auto const op = c.make_operation("answer " + std::to_string(c.body_calls()));
@@ -123,16 +124,17 @@ void invalid_utf8_in_identity(context& c) {
   for (auto const bad : invalid_utf8()) check_text_refused(c, bad);
   check_nothing_was_sent(c, records);
   // What a replacing library would make of them is a key of its own.
-  check_told_apart(c, {c.make_operation("\xEF\xBF\xBD"), c.make_operation("a\xEF\xBF\xBD"),
-                       c.make_operation("a\xEF\xBF\xBDz"), c.make_operation("a?z"),
-                       c.make_operation("az")});
+  check_told_apart(
+      c, {c.make_operation("\xEF\xBF\xBD"), c.make_operation("a\xEF\xBF\xBD"),
+          c.make_operation("a\xEF\xBF\xBDz"), c.make_operation("a?z"), c.make_operation("az")});
   std::vector<field> const text{{"f", std::string("\xC3")}};
   auto const made = c.idem().from_fields({c.scope(), plain_operation, "text"}, text);
   c.check(!made && made.error().what == errc::invalid_argument, "a field's text must be UTF-8");
-  check_contents_differ(c, "bytes-", {bytes_content("\xC3"), bytes_content("\xFF"),
-                                      bytes_content("\xEF\xBF\xBD"), bytes_content("\xC3\x83"),
-                                      fields_content("bytes", {{"f", field_bytes{"\xC3"}}}),
-                                      fields_content("other", {{"f", field_bytes{"\xFF"}}})});
+  check_contents_differ(
+      c, "bytes-",
+      {bytes_content("\xC3"), bytes_content("\xFF"), bytes_content("\xEF\xBF\xBD"),
+       bytes_content("\xC3\x83"), fields_content("bytes", {{"f", field_bytes{"\xC3"}}}),
+       fields_content("other", {{"f", field_bytes{"\xFF"}}})});
 }
 
 // IDC-08
@@ -145,9 +147,9 @@ void no_type_affinity(context& c) {
       c, "typed-",
       {bytes_content("1"), fields_content("integer 1", {{"f", std::int64_t{1}}}),
        fields_content("text 1", {{"f", std::string("1")}}),
-       fields_content("bytes 1", {{"f", field_bytes{"1"}}}),
-       fields_content("true", {{"f", true}}), json_content("1"), json_content("\"1\""),
-       json_content("true"), json_content("[1]"), fields_content("text 01", {{"f", std::string("01")}})});
+       fields_content("bytes 1", {{"f", field_bytes{"1"}}}), fields_content("true", {{"f", true}}),
+       json_content("1"), json_content("\"1\""), json_content("true"), json_content("[1]"),
+       fields_content("text 01", {{"f", std::string("01")}})});
   auto& s = c.connect();
   for (std::string_view const body : {"1", "1.0", "01", "31", "x'31'", "true", "null"}) {
     auto const op = c.make_operation("body " + std::string(body));

@@ -20,32 +20,34 @@ constexpr std::array case_table{attack{"ASCII", ascii_case}, attack{"Greek", gre
 
 constexpr std::array accents{"ordre"sv, "ordr\xC3\xA9"sv /* é */, "ordr\xC3\xA8"sv /* è */,
                              "\xC3\xB6rdre"sv /* ö */, "\xC3\xB8rdre"sv /* ø */};
-constexpr std::array sharp_s{"strasse"sv, "stra\xC3\x9F"
-                                          "e"sv /* ß */,
+constexpr std::array sharp_s{"strasse"sv,
+                             "stra\xC3\x9F"
+                             "e"sv /* ß */,
                              "STRA\xE1\xBA\x9E"
                              "E"sv /* ẞ */};
-constexpr std::array turkish_i{"id"sv, "ID"sv, "\xC4\xB0"
-                                               "d"sv /* İ */,
+constexpr std::array turkish_i{"id"sv, "ID"sv,
+                               "\xC4\xB0"
+                               "d"sv /* İ */,
                                "\xC4\xB1"
                                "d"sv /* ı */};
 constexpr std::array full_width{"abc"sv, "\xEF\xBD\x81\xEF\xBD\x82\xEF\xBD\x83"sv /* ａｂｃ */,
                                 "\xEF\xBC\xA1\xEF\xBC\xA2\xEF\xBC\xA3"sv /* ＡＢＣ */};
 constexpr std::array kana{"\xE3\x81\x82"sv /* あ */, "\xE3\x82\xA2"sv /* ア */,
                           "\xEF\xBD\xB1"sv /* ｱ */, "\xE3\x81\x81"sv /* ぁ */};
-constexpr std::array ligatures{"office"sv, "o\xEF\xAC\x83"
-                                           "ce"sv /* ﬃ */,
+constexpr std::array ligatures{"office"sv,
+                               "o\xEF\xAC\x83"
+                               "ce"sv /* ﬃ */,
                                "\xC3\xA6"sv /* æ */, "ae"sv};
 constexpr std::array accent_table{attack{"accents", accents},     attack{"sharp s", sharp_s},
                                   attack{"Turkish i", turkish_i}, attack{"full width", full_width},
                                   attack{"kana", kana},           attack{"ligatures", ligatures}};
 
-constexpr std::array padding{"key"sv,       "key "sv,  "key  "sv,        "key\t"sv,
-                             "key\xC2\xA0"sv, " key"sv, "key\n"sv,        "key\r\n"sv,
+constexpr std::array padding{"key"sv,         "key "sv,  "key  "sv,          "key\t"sv,
+                             "key\xC2\xA0"sv, " key"sv,  "key\n"sv,          "key\r\n"sv,
                              "key\x01"sv,     "key.0"sv, "key\xE3\x80\x80"sv};
 constexpr std::array padding_table{attack{"padding", padding}};
 
-constexpr std::array forms{"\xC3\xA9"sv /* é */, "e\xCC\x81"sv /* e and an accent */,
-                           "e"sv};
+constexpr std::array forms{"\xC3\xA9"sv /* é */, "e\xCC\x81"sv /* e and an accent */, "e"sv};
 constexpr std::array hangul{"\xED\x95\x9C"sv /* 한 */,
                             "\xE1\x84\x92\xE1\x85\xA1\xE1\x86\xAB"sv /* its letters */};
 constexpr std::array angstrom{"\xC3\x85"sv /* Å */, "\xE2\x84\xAB"sv /* Å the unit */,
@@ -69,9 +71,10 @@ constexpr std::array weightless{"ab"sv,
 constexpr std::array emoji{"\xF0\x9F\x8E\xA9"sv /* top hat */, "\xF0\x9F\x92\xA5"sv /* collision */,
                            "\xF0\x9F\x91\x8D"sv /* thumb */,
                            "\xF0\x9F\x91\x8D\xF0\x9F\x8F\xBD"sv /* thumb, skin tone */};
-constexpr std::array normal_table{attack{"NFC and NFD", forms},     attack{"Hangul", hangul},
-                                  attack{"Angstrom", angstrom},     attack{"order of marks", mark_order},
-                                  attack{"weightless", weightless}, attack{"emoji", emoji}};
+constexpr std::array normal_table{
+    attack{"NFC and NFD", forms},     attack{"Hangul", hangul},
+    attack{"Angstrom", angstrom},     attack{"order of marks", mark_order},
+    attack{"weightless", weightless}, attack{"emoji", emoji}};
 
 // What a narrow code page or a lossy client turns into question marks.
 constexpr std::array lossy{"??"sv,
@@ -90,50 +93,92 @@ constexpr std::array lossy{"??"sv,
                            "\xC3\x83\xC2\xA9\xC3\x83\xC2\xA9"sv /* the same, encoded twice */};
 constexpr std::array code_page_table{attack{"lossy", lossy}};
 
-constexpr std::array numbers{"1"sv,     "01"sv,   "1.0"sv,  "1e0"sv, "+1"sv,    " 1"sv,   "1 "sv,
-                             "0x31"sv,  "x'31'"sv, "31"sv,   "1abc"sv, "true"sv, "\\x31"sv, "0x1"sv,
-                             "\xEF\xBC\x91"sv /* １ */, "0"sv, "-0"sv, "00"sv, "null"sv, "NULL"sv};
+constexpr std::array numbers{"1"sv,    "01"sv,   "1.0"sv,   "1e0"sv,   "+1"sv,
+                             " 1"sv,   "1 "sv,   "0x31"sv,  "x'31'"sv, "31"sv,
+                             "1abc"sv, "true"sv, "\\x31"sv, "0x1"sv,   "\xEF\xBC\x91"sv /* １ */,
+                             "0"sv,    "-0"sv,   "00"sv,    "null"sv,  "NULL"sv};
 constexpr std::array number_table{attack{"numbers", numbers}};
 
-constexpr std::array metacharacters{
-    "'"sv, "''"sv, "\""sv, "\"\""sv, "\\"sv, "\\\\"sv, "\\'"sv, "%"sv, "%%"sv, "_"sv, "a_c"sv,
-    "abc"sv, "a%"sv, "a\\%"sv, ";"sv, "--"sv, "/*"sv, "*/"sv, "#"sv, "`"sv, "``"sv, "["sv, "]"sv,
-    "?"sv, "?1"sv, ":key"sv, "@key"sv, "$1"sv, "$$"sv, "{schema}"sv, "{prefix}"sv, "\\0"sv,
-    "\n"sv, "\r"sv, "\x1A"sv, "\x08"sv, "\x7F"sv, "&amp;"sv, "<"sv, "%00"sv, "%s"sv, "%n"sv,
-    "'; DROP TABLE idem_record; --"sv, "' OR '1'='1"sv, "x' UNION SELECT 1 --"sv,
-    "\xCA\xBC"sv /* a letter that a best fit turns into a quote */,
-    "\xEF\xBC\x87"sv /* full-width quote */, "\\u0027"sv, "\xC2\xA5"sv /* ¥, a backslash in some */};
+constexpr std::array metacharacters{"'"sv,
+                                    "''"sv,
+                                    "\""sv,
+                                    "\"\""sv,
+                                    "\\"sv,
+                                    "\\\\"sv,
+                                    "\\'"sv,
+                                    "%"sv,
+                                    "%%"sv,
+                                    "_"sv,
+                                    "a_c"sv,
+                                    "abc"sv,
+                                    "a%"sv,
+                                    "a\\%"sv,
+                                    ";"sv,
+                                    "--"sv,
+                                    "/*"sv,
+                                    "*/"sv,
+                                    "#"sv,
+                                    "`"sv,
+                                    "``"sv,
+                                    "["sv,
+                                    "]"sv,
+                                    "?"sv,
+                                    "?1"sv,
+                                    ":key"sv,
+                                    "@key"sv,
+                                    "$1"sv,
+                                    "$$"sv,
+                                    "{schema}"sv,
+                                    "{prefix}"sv,
+                                    "\\0"sv,
+                                    "\n"sv,
+                                    "\r"sv,
+                                    "\x1A"sv,
+                                    "\x08"sv,
+                                    "\x7F"sv,
+                                    "&amp;"sv,
+                                    "<"sv,
+                                    "%00"sv,
+                                    "%s"sv,
+                                    "%n"sv,
+                                    "'; DROP TABLE idem_record; --"sv,
+                                    "' OR '1'='1"sv,
+                                    "x' UNION SELECT 1 --"sv,
+                                    "\xCA\xBC"sv /* a letter that a best fit turns into a quote */,
+                                    "\xEF\xBC\x87"sv /* full-width quote */,
+                                    "\\u0027"sv,
+                                    "\xC2\xA5"sv /* ¥, a backslash in some */};
 constexpr std::array sql_table{attack{"metacharacters", metacharacters}};
 
 constexpr std::array invalid{
-    "\x80"sv,                 // a continuation alone
-    "\xC3"sv,                 // cut
+    "\x80"sv,  // a continuation alone
+    "\xC3"sv,  // cut
     "a\xC3"sv,
-    "\xC3z"sv,                // not continued
+    "\xC3z"sv,  // not continued
     "\xE2\x82"sv,
     "\xF0\x9F\x8E"sv,
-    "\xC0\xAF"sv,             // a slash, overlong
+    "\xC0\xAF"sv,  // a slash, overlong
     "\xC1\xBF"sv,
     "\xE0\x80\xAF"sv,
     "\xE0\x9F\xBF"sv,
     "\xF0\x80\x80\xAF"sv,
     "\xF0\x8F\xBF\xBF"sv,
-    "\xC0\x80"sv,             // NUL as Java writes it
-    "\xED\xA0\x80"sv,         // surrogates
+    "\xC0\x80"sv,      // NUL as Java writes it
+    "\xED\xA0\x80"sv,  // surrogates
     "\xED\xBF\xBF"sv,
     "\xED\xA0\xBD\xED\xB8\x80"sv,
-    "\xF4\x90\x80\x80"sv,     // beyond U+10FFFF
+    "\xF4\x90\x80\x80"sv,  // beyond U+10FFFF
     "\xF5\x80\x80\x80"sv,
     "\xF8\x88\x80\x80\x80"sv,
     "\xFE"sv,
     "\xFF"sv,
-    "\xE9t\xE9"sv,            // Latin-1
+    "\xE9t\xE9"sv,  // Latin-1
     "\xEF\xBF"sv,
 };
 
 struct lead_range {
   unsigned char first, last;
-  std::size_t more;                     // continuation bytes
+  std::size_t more;                      // continuation bytes
   unsigned char second_min, second_max;  // bounds of the first of them
 };
 

@@ -95,14 +95,14 @@ void tails_of_attempts(context& c, session& s) {
   c.note(*op, told::executed, nonce);
   auto const found = c.must(c.idem().find(s, op->request.identity()), "the record is read");
   c.check(found && found->attempt == attempt, "the record has the attempt, all of it");
-  auto const ours = c.must(c.idem().resolve(s, op->request, std::span(&attempt, 1)),
-                           "the attempt is resolved");
+  auto const ours =
+      c.must(c.idem().resolve(s, op->request, std::span(&attempt, 1)), "the attempt is resolved");
   if (c.check(std::holds_alternative<resolved::executed>(ours), "the attempt is found"))
     c.mark("attempt_ends_in_0");
   auto other = attempt;
   other.bytes.back() = std::byte{1};
-  auto const foreign = c.must(c.idem().resolve(s, op->request, std::span(&other, 1)),
-                              "another attempt is resolved");
+  auto const foreign =
+      c.must(c.idem().resolve(s, op->request, std::span(&other, 1)), "another attempt is resolved");
   c.check(std::holds_alternative<resolved::replayed>(foreign), "another attempt is not ours");
   c.check_stored(*op, 1, true);
 }
@@ -208,7 +208,8 @@ class neighbour_claims {
     auto* token = claimed ? std::get_if<claim_token>(&*claimed) : nullptr;
     if (token == nullptr) return fail(key, "is taken by another");
     auto const answer = context_.response_with(std::to_string(taken_));
-    if (!context_.idem().complete(*tx_, std::move(*token), answer)) return fail(key, "is not saved");
+    if (!context_.idem().complete(*tx_, std::move(*token), answer))
+      return fail(key, "is not saved");
     if (++taken_ % 97 == 0) ask_again(*made, key, answer);
   }
   void ask_again(request const& r, std::string const& key, response const& own) {

@@ -32,8 +32,7 @@ std::string every_byte() {
 }
 
 content json_leaving_out(std::string text, std::vector<std::string> pointers) {
-  return {"JSON " + shown(text) + " with members left out",
-          [=](contract& idem, identity_parts id) {
+  return {"JSON " + shown(text) + " with members left out", [=](contract& idem, identity_parts id) {
             json_options options;
             options.left_out = pointers;
             return idem.from_json(id, text, options);
@@ -134,8 +133,7 @@ void check_stored_vector(context& c, session& s, vector const& v, std::string co
   check_executed(c, first, v.request.name);
   auto const found = c.must(c.idem().find(s, op.request.identity()), "the record is read");
   c.check(found && found->fingerprint.version == v.version &&
-              hex(found->fingerprint.digest) == v.digest &&
-              found->canonical_request == v.canonical,
+              hex(found->fingerprint.digest) == v.digest && found->canonical_request == v.canonical,
           v.request.name + " is stored under the published digest, with the canonical bytes");
   check_replayed(c, c.run(s, op), first, v.request.name + " asked again");
 }
@@ -146,7 +144,8 @@ void golden_vectors(context& c) {
   auto& s = c.connect();
   std::size_t checked = 0;
   std::vector<vector> all = bytes_vectors();
-  for (auto& more : {fields_vectors(), json_vectors()}) all.insert(all.end(), more.begin(), more.end());
+  for (auto& more : {fields_vectors(), json_vectors()})
+    all.insert(all.end(), more.begin(), more.end());
   for (auto const& v : all) {
     std::string const key = "golden-" + std::to_string(++checked);
     check_vector(c, v, key);

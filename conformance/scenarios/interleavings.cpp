@@ -16,11 +16,16 @@ constexpr int most_repetitions = 5;
 
 std::string_view to_string(step s) noexcept {
   switch (s) {
-    case step::begin: return "begin";
-    case step::claim: return "claim";
-    case step::effect: return "effect";
-    case step::complete: return "complete";
-    case step::commit: return "commit";
+    case step::begin:
+      return "begin";
+    case step::claim:
+      return "claim";
+    case step::effect:
+      return "effect";
+    case step::complete:
+      return "complete";
+    case step::commit:
+      return "commit";
   }
   return "?";
 }
@@ -95,16 +100,20 @@ void stepper::take(step s) {
 
 result<> stepper::attempt(step s) {
   switch (s) {
-    case step::begin: return steps_->begin(longest_step);
+    case step::begin:
+      return steps_->begin(longest_step);
     case step::claim: {
       auto claimed = steps_->claim(longest_step);
       if (!claimed) return std::unexpected(std::move(claimed).error());
       claimed_ = std::move(*claimed);
       return {};
     }
-    case step::effect: return claimed_ == "claimed" ? steps_->effect() : result<>();
-    case step::complete: return claimed_ == "claimed" ? steps_->complete() : result<>();
-    case step::commit: return steps_->commit();
+    case step::effect:
+      return claimed_ == "claimed" ? steps_->effect() : result<>();
+    case step::complete:
+      return claimed_ == "claimed" ? steps_->complete() : result<>();
+    case step::commit:
+      return steps_->commit();
   }
   return {};
 }

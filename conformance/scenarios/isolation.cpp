@@ -22,16 +22,15 @@ struct transaction_view {
   bool is_one() const { return !after_claim.empty() && after_claim == after_write; }
 };
 
-call run_viewed(context& c, session& s, operation const& op, bool answers,
-                transaction_view& view) {
+call run_viewed(context& c, session& s, operation const& op, bool answers, transaction_view& view) {
   return c.run(s, op, [&](transaction& tx) -> result<answer> {
     auto& own = tx.session();
     view.after_claim = c.engine().transaction_id(own).value_or("");
     auto nonce = c.write_effect(tx, op);
     if (!nonce) return std::unexpected(std::move(nonce).error());
     view.after_write = c.engine().transaction_id(own).value_or("");
-    view.has_record = c.engine().record_row(own, op.request.identity()).value_or(std::nullopt)
-                          .has_value();
+    view.has_record =
+        c.engine().record_row(own, op.request.identity()).value_or(std::nullopt).has_value();
     view.has_effect = sees_effect(c, tx, op);
     if (!answers) return declined();
     return answer(c.response_with(std::move(*nonce)));

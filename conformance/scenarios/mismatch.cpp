@@ -71,8 +71,8 @@ std::optional<std::pair<std::string, std::string>> near_collision(context& c,
     if (!made) return std::nullopt;
     auto const print = c.idem().fingerprint_of(*made, current_fingerprint_version);
     if (!print) return std::nullopt;
-    auto const [place, fresh] = seen.try_emplace(
-        {print->digest[first_byte], print->digest[first_byte + 1]}, content);
+    auto const [place, fresh] =
+        seen.try_emplace({print->digest[first_byte], print->digest[first_byte + 1]}, content);
     if (!fresh) return std::pair(place->second, std::move(content));
   }
   return std::nullopt;
@@ -121,8 +121,8 @@ void texts_are_not_folded(context& c) {
   for (auto const text : near_texts) {
     as_bytes.push_back(bytes_content(text));
     as_fields.push_back(fields_content("field " + shown(text), {{"of", std::string(text)}}));
-    as_json.push_back(json_content("{\"of\":\"" + std::string(text == "Ordre\t" ? "Ordre\\t"
-                                                                               : text) + "\"}"));
+    as_json.push_back(
+        json_content("{\"of\":\"" + std::string(text == "Ordre\t" ? "Ordre\\t" : text) + "\"}"));
     new_keys.push_back(c.make_operation(text, text));
   }
   check_contents_differ(c, "bytes-", as_bytes);
@@ -146,8 +146,8 @@ void session_goes_on(context& c) {
   c.must(step.begin(), "a transaction begins");
   c.check(step.claim() == "mismatched", "a claim with other content is a mismatch");
   auto const within = c.make_operation("in the same transaction");
-  auto claimed = c.must(c.idem().claim(step.tx(), within.request, {}),
-                        "the transaction takes another claim");
+  auto claimed =
+      c.must(c.idem().claim(step.tx(), within.request, {}), "the transaction takes another claim");
   auto* token = std::get_if<claim_token>(&claimed);
   c.require(token != nullptr, "which takes its identity");
   auto const nonce = c.must(c.write_effect(step.tx(), within), "an effect writes");

@@ -29,8 +29,8 @@ class meeting {
   void start(int side, bool then_fail = false) {
     threads_[index(side)] = std::jthread([this, side, then_fail] {
       auto const& op = operations_[index(side)];
-      auto const called = context_.run(*sessions_[index(side)], op, effect(side, then_fail),
-                                       options_);
+      auto const called =
+          context_.run(*sessions_[index(side)], op, effect(side, then_fail), options_);
       names_[index(side)] = called.name();
       bodies_[index(side)] = called.body();
       ++ended_;
@@ -110,9 +110,9 @@ void race_once(context& c, std::array<session*, 2> sessions, int round, race_tal
   c.check(m.name(winner) == "executed" && m.name(1 - winner) == "mismatched",
           key + ": one is executed, the other a mismatch; they were " + seen);
   auto const rows = c.ledger_rows(operations[0]);
-  c.check(rows.size() == 1 && rows.front().nonce == m.body(winner) &&
-              c.body_calls(operations[0]) == 1,
-          key + ": the effect is the winner's alone");
+  c.check(
+      rows.size() == 1 && rows.front().nonce == m.body(winner) && c.body_calls(operations[0]) == 1,
+      key + ": the effect is the winner's alone");
   ++tally.wins[static_cast<std::size_t>(winner)];
   tally.overlaps += overlapped ? 1 : 0;
 }
@@ -151,8 +151,8 @@ void arrive_in_flight(context& c, bool first_commits) {
           arm + ": the second call; it was: " + m.name(1));
   auto const& kept = operations[static_cast<std::size_t>(owner)];
   auto const& other = operations[static_cast<std::size_t>(1 - owner)];
-  auto const found = c.must(c.idem().find(*sessions[0], kept.request.identity()),
-                            "the record is read");
+  auto const found =
+      c.must(c.idem().find(*sessions[0], kept.request.identity()), "the record is read");
   auto const own = c.must(c.idem().fingerprint_of(kept.request, current_fingerprint_version),
                           "its fingerprint is made");
   c.check(found && found->fingerprint == own, arm + ": the record has its own call's fingerprint");

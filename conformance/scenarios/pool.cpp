@@ -47,8 +47,8 @@ struct counted {
 
 // The contract's own wrapping goes on top: what is counted is what is left of a call below it.
 counted make_counted(context& c) {
-  auto below = std::make_unique<counting_session>(
-      c.must(c.engine().connect(), "a session is opened"));
+  auto below =
+      std::make_unique<counting_session>(c.must(c.engine().connect(), "a session is opened"));
   auto* raw = below.get();
   return {raw, c.idem().adapt(std::move(below))};
 }

@@ -187,7 +187,8 @@ std::vector<response> rich_responses() {
        R"({"b":1,"a":1.0})"},
       {-1, {{"Content-Type", "application/json; charset=utf-8"}}, "\xC3\xA9 \xE6\xBC\xA2 "},
       {2147483647, {{"bytes", every_byte}, {every_byte, "name"}}, every_byte},
-      {200, {{"long", std::string(300, 'h')}, {"longer", std::string(5000, 'H')}},
+      {200,
+       {{"long", std::string(300, 'h')}, {"longer", std::string(5000, 'H')}},
        std::string(4001, 'b') + "end"},
       {0, {}, std::nullopt},
   };

@@ -66,7 +66,8 @@ void check_processes(context& c, std::vector<worker_report> const& reports) {
   std::set<std::string> const sessions{
       c.must(c.engine().session_id(c.observer()), "the server names the observer"),
       reports[0].session, reports[1].session};
-  if (c.check(pids.size() == 3, "the workers are processes of their own")) c.mark("other_processes");
+  if (c.check(pids.size() == 3, "the workers are processes of their own"))
+    c.mark("other_processes");
   c.check(sessions.size() == 3, "the workers have sessions of their own");
 }
 
@@ -100,8 +101,8 @@ void replay_in_workers(context& c, operation const& op, call const& first) {
 // meet; this one asks for all of them later.
 void first_calls_in_workers(context& c) {
   constexpr int keys = 60;
-  auto const reports = two_workers(
-      c, {"many", "--prefix", "met-", "--keys", std::to_string(keys), "--seed", "1"});
+  auto const reports =
+      two_workers(c, {"many", "--prefix", "met-", "--keys", std::to_string(keys), "--seed", "1"});
   std::map<std::string, std::vector<worker_line>> by_key;
   for (auto const& report : reports)
     for (auto const& line : report.lines) by_key[line.key].push_back(line);

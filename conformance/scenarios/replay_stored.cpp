@@ -138,8 +138,7 @@ void half_record_discarded(context& c, session& s) {
   auto const op = c.make_operation("half without effect");
   leave_half_record(c, s, op, false);
   check_incomplete(c, s, op);
-  c.check(c.idem().settle(s, op.request.identity(), settle_discard{}) == true,
-          "it is discarded");
+  c.check(c.idem().settle(s, op.request.identity(), settle_discard{}) == true, "it is discarded");
   c.check_stored(op, 0, false);
   auto const first = c.run(s, op);
   check_executed(c, first, "a later call");

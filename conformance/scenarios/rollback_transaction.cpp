@@ -34,8 +34,7 @@ void spoil(context& c, stepwise& steps) {
   c.require(is_open(s), "the transaction is open before");
   auto const id = c.engine().transaction_id(s);
   c.require(!c.engine().break_transaction(steps.tx()), "the server refuses a statement");
-  if (c.check(is_spoilt(c, s, id), "that spoils the transaction"))
-    c.mark("spoilt_before_commit");
+  if (c.check(is_spoilt(c, s, id), "that spoils the transaction")) c.mark("spoilt_before_commit");
 }
 
 void check_not_committed(context& c, session& s, operation const& op, result<> const& committed) {
@@ -294,8 +293,8 @@ namespace {
 void repair_half_record(context& c, session& s, operation const& op, std::string const& nonce) {
   c.check_stored(op, 1, true);
   check_failed(c, c.run(s, op), errc::incomplete, "the next call");
-  auto const settled = c.idem().settle(s, op.request.identity(),
-                                       settle_as_executed{c.response_with(nonce)});
+  auto const settled =
+      c.idem().settle(s, op.request.identity(), settle_as_executed{c.response_with(nonce)});
   c.check(settled && *settled, "the half record is settled");
   auto const next = c.run(s, op);
   c.check(next.is<replayed>() && next.body() == nonce, "the settled response is replayed");
@@ -321,8 +320,7 @@ void ending_effect(context& c, std::string_view key, ending how) {
   c.mark("transaction_id_changed");
   check_failed(c, called, errc::transaction_replaced, "an operation whose effect ends it");
   c.check(c.body_calls(op) == 1, "it is not tried again");
-  bool const unknown =
-      !called.answered && called.answered.error().certainty == certainty::in_doubt;
+  bool const unknown = !called.answered && called.answered.error().certainty == certainty::in_doubt;
   check_idle(c, s, "after the failed call");
   if (unknown && c.has_record(op)) return repair_half_record(c, s, op, nonce);
   c.check_stored(op, 0, false);

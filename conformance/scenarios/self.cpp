@@ -35,7 +35,7 @@ suite_options inner_options(context const& c, std::vector<std::string> ids, std:
 }
 
 // SELF-01: each saboteur against the first scenario that names it and that this engine can
-// show. The whole table is `idem conformance sabotage`.
+// show. The whole table is `idem sabotage`.
 std::optional<scenario_result> first_meeting(context& c, std::string const& saboteur) {
   for (auto const& entry : catalogue()) {
     if (std::ranges::find(entry.kills, saboteur) == entry.kills.end()) continue;

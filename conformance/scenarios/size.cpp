@@ -107,8 +107,7 @@ void answers_of_all_sizes(context& c) {
   for (std::size_t const size :
        {std::size_t{0}, std::size_t{1}, std::size_t{255}, std::size_t{256}, std::size_t{4000},
         std::size_t{4001}, std::size_t{8000}, std::size_t{8001}, std::size_t{32767},
-        std::size_t{32768}, std::size_t{65535}, std::size_t{65536}, mebibyte, largest - 1,
-        largest})
+        std::size_t{32768}, std::size_t{65535}, std::size_t{65536}, mebibyte, largest - 1, largest})
     check_size_kept(c, size);
   check_size_refused(c, largest + 1);
 }

@@ -73,8 +73,9 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 9> fact_quer
     {"synchronous", "PRAGMA synchronous"},
     {"foreign_keys", "PRAGMA foreign_keys"},
     {"page_size", "PRAGMA page_size"},
-    {"threadsafe", "SELECT compile_options FROM pragma_compile_options WHERE compile_options LIKE "
-                   "'THREADSAFE=%'"},
+    {"threadsafe",
+     "SELECT compile_options FROM pragma_compile_options WHERE compile_options LIKE "
+     "'THREADSAFE=%'"},
     {"schema",
      "SELECT group_concat(sql, char(10)) FROM (SELECT sql FROM main.sqlite_schema WHERE tbl_name "
      "IN ('idem_conformance_record', 'idem_conformance_schema_version') ORDER BY name)"},
@@ -91,7 +92,7 @@ class sqlite_subject final : public sql_subject {
  public:
   sqlite_subject(std::string url, sqlite::options options)
       : sql_subject(sqlite_statements), url_(std::move(url)), options_(std::move(options)) {
-    options_.foreign_keys = sqlite::setting::on;  // a deferred constraint needs it
+    options_.foreign_keys = sqlite::setting::on;     // a deferred constraint needs it
     options_.busy = std::chrono::milliseconds(500);  // what a statement of an effect waits
   }
 
@@ -108,8 +109,7 @@ class sqlite_subject final : public sql_subject {
   std::string target() const override { return url_; }
   std::set<capability> declared() const override {
     std::set<capability> all{capability::deferred_constraint,
-                             capability::statement_can_end_transaction,
-                             capability::text_collation};
+                             capability::statement_can_end_transaction, capability::text_collation};
     // Other processes and a second file need a file.
     if (!options_.path.empty()) all.insert(capability::processes);
     if (!options_.path.empty()) all.insert(capability::lock_wait_in_effect);

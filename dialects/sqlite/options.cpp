@@ -31,9 +31,8 @@ struct word {
   E meaning;
 };
 
-constexpr word<open_mode> modes[] = {{"create", open_mode::create},
-                                     {"rw", open_mode::read_write},
-                                     {"ro", open_mode::read_only}};
+constexpr word<open_mode> modes[] = {
+    {"create", open_mode::create}, {"rw", open_mode::read_write}, {"ro", open_mode::read_only}};
 constexpr word<journal> journals[] = {
     {"keep", journal::keep}, {"wal", journal::wal}, {"delete", journal::rollback}};
 constexpr word<durability> durabilities[] = {{"keep", durability::keep},
@@ -61,8 +60,7 @@ result<> read_word(std::string_view option, std::string_view text, word<E> const
 result<> read_busy(std::string_view text, milliseconds& out) {
   std::int64_t ms = 0;
   auto const [end, problem] = std::from_chars(text.data(), text.data() + text.size(), ms);
-  if (problem != std::errc() || end != text.data() + text.size() || ms < 0 ||
-      ms > max_busy.count())
+  if (problem != std::errc() || end != text.data() + text.size() || ms < 0 || ms > max_busy.count())
     return refuse("the option busy_ms of a sqlite: URL takes 0 to 86400000 milliseconds");
   out = milliseconds(ms);
   return {};
@@ -87,16 +85,17 @@ result<std::string> read_path(std::string_view rest) {
   if (rest.starts_with("//")) {
     rest.remove_prefix(2);
     if (!rest.starts_with('/'))
-      return refuse("a sqlite: URL names no host: write sqlite:/absolute/file.db or "
-                    "sqlite:relative.db");
+      return refuse(
+          "a sqlite: URL names no host: write sqlite:/absolute/file.db or "
+          "sqlite:relative.db");
   }
   return percent_decode(rest);
 }
 
 bool is_memory_name(std::string_view name) {
   auto const allowed = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           c == '_' || c == '.' || c == '-';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '.' || c == '-';
   };
   return name.size() <= 128 && std::ranges::all_of(name, allowed);
 }
@@ -107,12 +106,14 @@ namespace detail {
 
 result<> check(options const& o) {
   if (o.path.empty() == o.memory_name.empty())
-    return refuse("either a path or the name of a database in memory: write sqlite:/absolute/"
-                  "file.db, sqlite:relative.db or sqlite::memory:");
+    return refuse(
+        "either a path or the name of a database in memory: write sqlite:/absolute/"
+        "file.db, sqlite:relative.db or sqlite::memory:");
   if (o.path.contains('\0')) return refuse("the path of a database holds NUL (%00)");
   if (!is_memory_name(o.memory_name))
-    return refuse("the name of a database in memory takes 1 to 128 letters, digits, '_', '.' "
-                  "and '-'");
+    return refuse(
+        "the name of a database in memory takes 1 to 128 letters, digits, '_', '.' "
+        "and '-'");
   bool const memory = !o.memory_name.empty();
   if (memory && o.mode != open_mode::create)
     return refuse("a database in memory cannot be opened with another mode than create");
@@ -134,8 +135,9 @@ result<options> parse_url(std::string_view url) {
   auto parsed = parse_target_url(url);
   if (!parsed) return std::unexpected(std::move(parsed).error());
   if (parsed->engine != "sqlite" || !parsed->driver.empty())
-    return refuse("this is not a sqlite: URL: write sqlite:/absolute/file.db, sqlite:relative.db "
-                  "or sqlite::memory:");
+    return refuse(
+        "this is not a sqlite: URL: write sqlite:/absolute/file.db, sqlite:relative.db "
+        "or sqlite::memory:");
   options out;
   if (parsed->rest == ":memory:") {
     out.memory_name = unique_memory_name();

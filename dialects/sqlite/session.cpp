@@ -130,8 +130,8 @@ void sqlite_session::end() noexcept {
   begun_ = false;
   guard_ = {};
   // Only memory can be short for this; the next reset says so.
-  if (query_only_ && sqlite3_exec(db_, "PRAGMA query_only = OFF", nullptr, nullptr, nullptr) ==
-                         SQLITE_OK)
+  if (query_only_ &&
+      sqlite3_exec(db_, "PRAGMA query_only = OFF", nullptr, nullptr, nullptr) == SQLITE_OK)
     query_only_ = false;
 }
 

@@ -39,9 +39,12 @@ int open_flags(options const& o) {
   if (!o.memory_name.empty())
     return common | SQLITE_OPEN_URI | SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
   switch (o.mode) {
-    case open_mode::read_only: return common | SQLITE_OPEN_READONLY;
-    case open_mode::read_write: return common | SQLITE_OPEN_READWRITE;
-    case open_mode::create: break;
+    case open_mode::read_only:
+      return common | SQLITE_OPEN_READONLY;
+    case open_mode::read_write:
+      return common | SQLITE_OPEN_READWRITE;
+    case open_mode::create:
+      break;
   }
   return common | SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
 }
@@ -76,11 +79,12 @@ error why_not_opened(sqlite3* db, options const& o) {
     if (o.mode == open_mode::create)
       return say(errc::permission_denied, "no right to make a file in " + quoted(folder.string()) +
                                               ": give this process rights to the folder");
-    return say(errc::connection_failed, quoted(o.path) + " does not exist: correct the path, or "
-                                                         "leave out the mode to have it made");
+    return say(errc::connection_failed, quoted(o.path) +
+                                            " does not exist: correct the path, or "
+                                            "leave out the mode to have it made");
   }
-  return say(errc::connection_failed, quoted(o.path) + " cannot be opened (system error " +
-                                          std::to_string(number) + ")");
+  return say(errc::connection_failed,
+             quoted(o.path) + " cannot be opened (system error " + std::to_string(number) + ")");
 }
 
 result<owned_handle> open_handle(options const& o) {
@@ -110,19 +114,23 @@ std::string name_of(options const& o) {
 error why_not_used(error e, options const& o) {
   switch (e.what) {
     case errc::corrupt:
-      e.message = name_of(o) + " is not an SQLite database, or is damaged: check the path, or run "
-                               "PRAGMA integrity_check on it";
+      e.message = name_of(o) +
+                  " is not an SQLite database, or is damaged: check the path, or run "
+                  "PRAGMA integrity_check on it";
       break;
     case errc::lock_timeout:
-      e.message = name_of(o) + " is locked by another connection: close that, or wait longer "
-                               "(busy_ms)";
+      e.message = name_of(o) +
+                  " is locked by another connection: close that, or wait longer "
+                  "(busy_ms)";
       break;
     case errc::connection_failed:
     case errc::read_only:
-      e.message = name_of(o) + " cannot be read: SQLite needs to write its -wal and -shm files "
-                               "in the same folder";
+      e.message = name_of(o) +
+                  " cannot be read: SQLite needs to write its -wal and -shm files "
+                  "in the same folder";
       break;
-    default: break;
+    default:
+      break;
   }
   e.phase = phase::connect;
   return e;

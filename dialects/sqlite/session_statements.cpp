@@ -122,16 +122,18 @@ result<> bind_all(sqlite3* db, sqlite3_stmt* s, std::span<parameter const> param
 }
 
 std::string bytes_of(void const* data, int size) {
-  return size == 0 ? std::string() : std::string(static_cast<char const*>(data),
-                                                 static_cast<std::size_t>(size));
+  return size == 0 ? std::string()
+                   : std::string(static_cast<char const*>(data), static_cast<std::size_t>(size));
 }
 
 // The text is asked for before its size: that is when SQLite converts it.
 // https://sqlite.org/c3ref/column_blob.html
 value read_column(sqlite3_stmt* s, int column) {
   switch (sqlite3_column_type(s, column)) {
-    case SQLITE_INTEGER: return std::int64_t{sqlite3_column_int64(s, column)};
-    case SQLITE_FLOAT: return sqlite3_column_double(s, column);
+    case SQLITE_INTEGER:
+      return std::int64_t{sqlite3_column_int64(s, column)};
+    case SQLITE_FLOAT:
+      return sqlite3_column_double(s, column);
     case SQLITE_TEXT: {
       auto const* text = sqlite3_column_text(s, column);
       return bytes_of(text, sqlite3_column_bytes(s, column));
@@ -140,7 +142,8 @@ value read_column(sqlite3_stmt* s, int column) {
       auto const* bytes = sqlite3_column_blob(s, column);
       return blob{bytes_of(bytes, sqlite3_column_bytes(s, column))};
     }
-    default: return std::monostate{};
+    default:
+      return std::monostate{};
   }
 }
 

@@ -100,8 +100,8 @@ lock_wait::call::call(lock_wait& wait, call_limits const& limits, interrupt may)
   wait.limit_ = wait.limit_of(limits, put_back_ms_.value_or(0));
   // Set at every call: an effect may have replaced it on the handle.
   sqlite3_busy_handler(wait.db_, &lock_wait::on_busy, &wait);
-  bool const stops = limits.stop.stop_possible() ||
-                     limits.deadline != steady_clock::time_point::max();
+  bool const stops =
+      limits.stop.stop_possible() || limits.deadline != steady_clock::time_point::max();
   if (wait.usual_ && stops && may == interrupt::allowed) {
     sqlite3_progress_handler(wait.db_, steps_between_checks, &lock_wait::on_progress, &wait);
     has_progress_handler_ = true;
@@ -170,7 +170,8 @@ result<> lock_wait::patience() const {
       return std::unexpected(refusal_of(errc::cancelled, "stopped by the caller"));
     case reason::deadline:
       return std::unexpected(refusal_of(errc::deadline_exceeded, "the deadline has passed"));
-    default: return {};
+    default:
+      return {};
   }
 }
 

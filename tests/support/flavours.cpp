@@ -89,9 +89,7 @@ constexpr change changes[] = {
     {"look", [](flavour& f) { f.facts.look_before_claim = !f.facts.look_before_claim; }},
     {"clock", [](flavour& f) { f.facts.binds_clock = !f.facts.binds_clock; }},
     {"names_identity",
-     [](flavour& f) {
-       f.facts.claim_wait_names_identity = !f.facts.claim_wait_names_identity;
-     }},
+     [](flavour& f) { f.facts.claim_wait_names_identity = !f.facts.claim_wait_names_identity; }},
     {"proves_absence",
      [](flavour& f) { f.facts.claim_proves_absence = !f.facts.claim_proves_absence; }},
     {"guards", [](flavour& f) { f.guards_commit = !f.guards_commit; }},

@@ -223,7 +223,8 @@ expected_ending committed_and_failed(flavour const& f) {
   return f.guards_commit ? fails<errc::statement_failed>(f) : fails<errc::transaction_replaced>(f);
 }
 expected_ending chained_and_too_large(flavour const& f) {
-  return f.guards_commit ? fails<errc::response_too_large>(f) : fails<errc::transaction_replaced>(f);
+  return f.guards_commit ? fails<errc::response_too_large>(f)
+                         : fails<errc::transaction_replaced>(f);
 }
 // Where it cannot commit, every attempt meets its deadlock.
 expected_ending chained_and_restarted(flavour const& f) {
@@ -278,8 +279,7 @@ constexpr scenario scenarios[] = {
     {"effect commits, begins, meets a deadlock", nothing, chain_and_meet_a_deadlock,
      chained_and_restarted},
     {"effect commits, begins, is undone", nothing, chain_and_refuse, chained_and_undone},
-    {"effect commits, begins, refuses", nothing, chain_and_refuse, chained_and_refused,
-     store_them},
+    {"effect commits, begins, refuses", nothing, chain_and_refuse, chained_and_refused, store_them},
     {"effect completes another claim", nothing, complete_second, ends<ending::executed>, undo_them,
      false, false, false, true},
     {"effect completes another, refuses", nothing, complete_second_and_refuse,
@@ -333,8 +333,7 @@ stored earlier_record(idem::request const& r, idem::fingerprint_version version,
   row.fingerprint = as_bytes(r.fingerprint(version).value().digest);
   row.state = static_cast<std::int64_t>(state);
   if (state != idem::record_state::claimed) {
-    auto const answer =
-        state == idem::record_state::refused ? the_refusal() : the_response();
+    auto const answer = state == idem::record_state::refused ? the_refusal() : the_response();
     row.status = answer.status;
     row.headers = idem::encode_headers(answer);
     row.body = answer.body;

@@ -70,9 +70,9 @@ struct scenario {
   effect_script effect;
   expected_ending (*expected)(flavour const&);
   idem::refusal_policy refusals = idem::refusal_policy::roll_back;
-  bool lone = false;       ///< one session and no second connection
-  bool in_pairs = false;   ///< also with two faults at once
-  bool other_holds = false;  ///< a session that does not end holds the key
+  bool lone = false;           ///< one session and no second connection
+  bool in_pairs = false;       ///< also with two faults at once
+  bool other_holds = false;    ///< a session that does not end holds the key
   bool claims_second = false;  ///< the effect completes a claim of another identity
 };
 

@@ -22,22 +22,20 @@ std::string as_bytes(idem::attempt_id const& id) {
 }
 
 bool carries(idem::error const& e, std::string const& attempt) {
-  return std::ranges::any_of(e.attempts,
-                             [&](auto const& id) { return as_bytes(id) == attempt; });
+  return std::ranges::any_of(e.attempts, [&](auto const& id) { return as_bytes(id) == attempt; });
 }
 
 ending ending_of(run_end const& end) {
   if (end.thrown) return ending::thrown;
   if (!*end.answer) return ending::failed;
-  return std::visit(
-      overloaded{[](idem::executed const&) { return ending::executed; },
-                 [](idem::replayed const&) { return ending::replayed; },
-                 [](idem::refused const& r) {
-                   return r.stored ? ending::refused_stored : ending::refused;
-                 },
-                 [](idem::mismatched const&) { return ending::mismatched; },
-                 [](idem::in_progress const&) { return ending::in_progress; }},
-      **end.answer);
+  return std::visit(overloaded{[](idem::executed const&) { return ending::executed; },
+                               [](idem::replayed const&) { return ending::replayed; },
+                               [](idem::refused const& r) {
+                                 return r.stored ? ending::refused_stored : ending::refused;
+                               },
+                               [](idem::mismatched const&) { return ending::mismatched; },
+                               [](idem::in_progress const&) { return ending::in_progress; }},
+                    **end.answer);
 }
 
 }  // namespace
@@ -100,22 +98,21 @@ void run_judge::honest_answer(idem::outcome const& o, truth const& t, char const
           [&](idem::executed const& e) {
             expect(t.mine == 1 && t.ours, "executed without its effect and record", when);
             expect(same(e.response, record_state::completed), "executed: other response", when);
-            expect(t.record && as_bytes(e.attempt) == t.record->attempt,
-                   "executed: other attempt", when);
+            expect(t.record && as_bytes(e.attempt) == t.record->attempt, "executed: other attempt",
+                   when);
             expect(e.response == the_response(), "executed: not the effect's response", when);
           },
           [&](idem::replayed const& r) {
             expect(t.mine == 0 && !t.ours, "replayed what this run did itself", when);
-            expect(same(r.response,
-                        r.was_refusal ? record_state::refused : record_state::completed),
-                   "replayed: other response", when);
+            expect(
+                same(r.response, r.was_refusal ? record_state::refused : record_state::completed),
+                "replayed: other response", when);
           },
           [&](idem::refused const& r) {
             expect(t.mine == 0, "refused, and the effect stayed", when);
             expect(r.response == the_refusal(), "refused: other response", when);
             if (r.stored)
-              expect(t.ours && same(r.response, record_state::refused), "refusal not stored",
-                     when);
+              expect(t.ours && same(r.response, record_state::refused), "refusal not stored", when);
             else
               nothing_of_it(t, when);
           },
@@ -157,8 +154,8 @@ void run_judge::as_expected(run_end const& end) {
   bool same = got == want.how;
   if (same && got == ending::failed) same = end.answer->error().what == want.what;
   if (same) return;
-  std::string text = "ended otherwise than expected (" +
-                     std::to_string(static_cast<int>(got)) + ")";
+  std::string text =
+      "ended otherwise than expected (" + std::to_string(static_cast<int>(got)) + ")";
   if (got == ending::failed) text += ": " + idem::describe(end.answer->error());
   complain(std::move(text));
 }
@@ -215,8 +212,7 @@ void run_judge::later_call(idem::result<idem::outcome> const& r) {
   if (!r) {
     using idem::errc;
     auto const what = r.error().what;
-    expect(what == errc::incomplete || what == errc::fingerprint_unknown,
-           "a later call failed");
+    expect(what == errc::incomplete || what == errc::fingerprint_unknown, "a later call failed");
     return;
   }
   auto const* again = std::get_if<idem::replayed>(&*r);

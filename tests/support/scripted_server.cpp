@@ -64,8 +64,7 @@ scripted_server::claimed scripted_server::claim(transaction_id id, key const& k,
   return claimed::inserted;
 }
 
-std::optional<stored> scripted_server::find(std::optional<transaction_id> id,
-                                            key const& k) const {
+std::optional<stored> scripted_server::find(std::optional<transaction_id> id, key const& k) const {
   auto const at = id ? open_.find(*id) : open_.end();
   bool const mine = at != open_.end() && at->second.own.records.contains(k);
   if (records_hidden && !mine) return std::nullopt;
@@ -112,8 +111,7 @@ void scripted_server::write_effect(std::optional<transaction_id> id, std::string
 void scripted_server::mark(transaction_id id, std::string const& savepoint) {
   auto& mine = open_.at(id);
   auto const same = [&](auto const& s) { return s.first == savepoint; };
-  if (flavour_.savepoint_names_move && std::erase_if(mine.savepoints, same) > 0)
-    ++savepoints_moved;
+  if (flavour_.savepoint_names_move && std::erase_if(mine.savepoints, same) > 0) ++savepoints_moved;
   mine.savepoints.emplace_back(savepoint, mine.own);
 }
 

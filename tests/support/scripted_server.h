@@ -18,11 +18,11 @@ namespace idem_test {
 struct flavour {
   std::string name;
   idem::traits facts;
-  bool guards_commit = false;           ///< the handle cannot commit behind idem's back
+  bool guards_commit = false;            ///< the handle cannot commit behind idem's back
   bool failed_statement_aborts = false;  ///< after an error the transaction hears only ROLLBACK
-  bool lock_at_begin = false;           ///< one writer: begin waits, and for any transaction
-  bool savepoint_names_move = false;    ///< a second savepoint of one name replaces the first
-  bool empty_is_null = false;           ///< an empty binary value reads back as NULL
+  bool lock_at_begin = false;            ///< one writer: begin waits, and for any transaction
+  bool savepoint_names_move = false;     ///< a second savepoint of one name replaces the first
+  bool empty_is_null = false;            ///< an empty binary value reads back as NULL
 };
 
 /// The engines idem is written for, each once.
@@ -92,9 +92,9 @@ class scripted_server {
   void settle_down();     ///< everything abandoned arrives or dies
 
   // The truth, for a test to read and to prepare.
-  std::map<key, stored> records;    ///< committed
+  std::map<key, stored> records;     ///< committed
   std::vector<std::string> effects;  ///< committed
-  bool records_hidden = false;      ///< they conflict, but no read returns them
+  bool records_hidden = false;       ///< they conflict, but no read returns them
   std::int64_t clock_us = 1'700'000'000'000'000;
   int savepoints_moved = 0;
   /// A transaction that nobody listens to any more could still commit a record.

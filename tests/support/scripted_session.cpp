@@ -71,9 +71,15 @@ error scripted_session::fail_as(fault_kind kind) {
     case fault_kind::deadlock:
       if (transaction_) world_->server.rollback(*transaction_);
       return engine_error(native::deadlock);
-    case fault_kind::lock_timeout: fail_transaction(); return engine_error(native::lock_timeout);
-    case fault_kind::out_of_time: fail_transaction(); return engine_error(native::out_of_time);
-    default: fail_transaction(); return engine_error(native::failed);
+    case fault_kind::lock_timeout:
+      fail_transaction();
+      return engine_error(native::lock_timeout);
+    case fault_kind::out_of_time:
+      fail_transaction();
+      return engine_error(native::out_of_time);
+    default:
+      fail_transaction();
+      return engine_error(native::failed);
   }
 }
 
@@ -123,13 +129,18 @@ idem::result<std::vector<rows>> scripted_session::struck(fault const& f,
   switch (f.kind) {
     case fault_kind::lost_after:
     case fault_kind::lost_lingering:
-    case fault_kind::lost_stuck: (void)run_all(all); [[fallthrough]];
-    case fault_kind::lost_before: drop_connection(f.kind); return fail(native::lost);
+    case fault_kind::lost_stuck:
+      (void)run_all(all);
+      [[fallthrough]];
+    case fault_kind::lost_before:
+      drop_connection(f.kind);
+      return fail(native::lost);
     case fault_kind::statement_error:
       if (all.front().sql.starts_with("R") && !all.front().sql.starts_with("READ"))
         world_->witness_struck = true;  // ROLLBACK TO or RELEASE
       [[fallthrough]];
-    default: return std::unexpected(fail_as(f.kind));
+    default:
+      return std::unexpected(fail_as(f.kind));
   }
 }
 
@@ -140,10 +151,8 @@ idem::result<std::vector<rows>> scripted_session::execute(std::span<statement co
   return fault ? struck(*fault, all) : run_all(all);
 }
 
-idem::result<> scripted_session::commit(std::span<statement const> last,
-                                        idem::call_limits const&) {
-  auto const fault =
-      world_->step(last.empty() ? port_call::commit : port_call::save_commit);
+idem::result<> scripted_session::commit(std::span<statement const> last, idem::call_limits const&) {
+  auto const fault = world_->step(last.empty() ? port_call::commit : port_call::save_commit);
   bool const before_commit = fault && applies(*fault, port_call::execute);
   auto saved = before_commit ? std::unexpected(fail_as(fault->kind)) : run_all(last);
   if (!saved) {
@@ -181,15 +190,19 @@ idem::result<> scripted_session::commit_struck(fault const& f) {
     case fault_kind::commit_serialization:
       server.rollback(*transaction_);
       return fail(native::serialization, certainty::rolled_back);
-    case fault_kind::commit_busy: return fail(native::lock_timeout, certainty::rolled_back);
-    case fault_kind::commit_unanswered: server.commit(*transaction_); break;
+    case fault_kind::commit_busy:
+      return fail(native::lock_timeout, certainty::rolled_back);
+    case fault_kind::commit_unanswered:
+      server.commit(*transaction_);
+      break;
     case fault_kind::commit_late: {
       auto const now = static_cast<int>(world_->trace.size());
       auto const when = f.late_by > 0 ? std::optional(now + f.late_by) : std::nullopt;
       server.commit_later(*transaction_, when, f.when_waited);
       break;
     }
-    default: server.rollback(*transaction_);
+    default:
+      server.rollback(*transaction_);
   }
   connected_ = false;
   return fail(native::lost, known());

@@ -28,25 +28,25 @@ enum class port_call : std::uint8_t {
 };
 
 enum class fault_kind : std::uint8_t {
-  lost_before,         ///< the connection is lost and the call did nothing
-  lost_after,          ///< the connection is lost and the call took effect
-  lost_lingering,      ///< as lost_after; the server notices when someone waits
-  lost_stuck,          ///< as lost_after; the server does not notice for long
-  serialization,       ///< the transaction can only be rolled back
-  deadlock,            ///< the server has rolled the transaction back
-  lock_timeout,        ///< only the statement is undone
-  statement_error,     ///< advice never, only the statement is undone
-  out_of_time,         ///< the caller's deadline: as statement_error
-  rollback_fails,      ///< the transaction stays open
-  status_unknown,      ///< the session cannot say
+  lost_before,      ///< the connection is lost and the call did nothing
+  lost_after,       ///< the connection is lost and the call took effect
+  lost_lingering,   ///< as lost_after; the server notices when someone waits
+  lost_stuck,       ///< as lost_after; the server does not notice for long
+  serialization,    ///< the transaction can only be rolled back
+  deadlock,         ///< the server has rolled the transaction back
+  lock_timeout,     ///< only the statement is undone
+  statement_error,  ///< advice never, only the statement is undone
+  out_of_time,      ///< the caller's deadline: as statement_error
+  rollback_fails,   ///< the transaction stays open
+  status_unknown,   ///< the session cannot say
   reset_fails,
-  commit_unsent,       ///< the connection is lost before COMMIT was sent
-  commit_not_reached,  ///< COMMIT was sent and did not arrive
-  commit_unanswered,   ///< COMMIT took place, its answer is lost
-  commit_refused,      ///< a deferred constraint: rolled back, advice never
+  commit_unsent,         ///< the connection is lost before COMMIT was sent
+  commit_not_reached,    ///< COMMIT was sent and did not arrive
+  commit_unanswered,     ///< COMMIT took place, its answer is lost
+  commit_refused,        ///< a deferred constraint: rolled back, advice never
   commit_serialization,  ///< rolled back, advice new_transaction
-  commit_busy,         ///< not committed, the transaction is still open
-  commit_late,         ///< in doubt, and COMMIT takes place later
+  commit_busy,           ///< not committed, the transaction is still open
+  commit_late,           ///< in doubt, and COMMIT takes place later
 };
 inline constexpr std::size_t fault_kinds = 19;
 char const* name_of(fault_kind) noexcept;

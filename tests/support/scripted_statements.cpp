@@ -43,8 +43,7 @@ scripted_session::answer scripted_session::run(statement const& s) {
   if (s.sql == "SAVE main.idem_records") return run_save(s);
   if (s.sql == "DISCARD main.idem_records") return run_discard(s);
   if (s.sql.starts_with("EFFECT")) return run_effect(s);
-  if (s.sql == "VERSION_TABLE" || s.sql == "VERSION")
-    return rows{{{value(std::int64_t{1})}}, 0};
+  if (s.sql == "VERSION_TABLE" || s.sql == "VERSION") return rows{{{value(std::int64_t{1})}}, 0};
   return run_savepoint(s.sql);
 }
 
@@ -58,11 +57,14 @@ scripted_session::answer scripted_session::run_claim(statement const& s) {
   row.fingerprint = bytes(p[5]);
   row.canonical = bytes_or_null(p[6]);
   switch (world_->server.claim(*transaction_, key_at(p, 0), std::move(row))) {
-    case scripted_server::claimed::inserted: return rows{{}, 1};
+    case scripted_server::claimed::inserted:
+      return rows{{}, 1};
     case scripted_server::claimed::timed_out:
       return std::unexpected(fail_as(fault_kind::lock_timeout));
-    case scripted_server::claimed::killed: return std::unexpected(fail_as(fault_kind::deadlock));
-    case scripted_server::claimed::taken: break;
+    case scripted_server::claimed::killed:
+      return std::unexpected(fail_as(fault_kind::deadlock));
+    case scripted_server::claimed::taken:
+      break;
   }
   if (facts.conflict == idem::claim_conflict::no_row) return rows{};
   return fail(native::unique);

@@ -107,10 +107,8 @@ void claim_two(claim_unit& u) {
   auto first = u.claim(the_request());
   auto other = first ? u.claim(second_request()) : std::nullopt;
   bool const written = first && other && u.write() && u.write(second);
-  if (written && Reverse)
-    (void)(u.complete(std::move(*other)) && u.complete(std::move(*first)));
-  if (written && !Reverse)
-    (void)(u.complete(std::move(*first)) && u.complete(std::move(*other)));
+  if (written && Reverse) (void)(u.complete(std::move(*other)) && u.complete(std::move(*first)));
+  if (written && !Reverse) (void)(u.complete(std::move(*first)) && u.complete(std::move(*other)));
   end_by_the_book(u);
 }
 
@@ -161,12 +159,10 @@ void end_it_natively(claim_unit& u) {
 void nothing(scripted_world&) {}
 void completed(scripted_world& w) {
   w.server.effects.emplace_back(earlier);
-  w.server.records[the_key()] =
-      earlier_record(the_request(), 1, idem::record_state::completed);
+  w.server.records[the_key()] = earlier_record(the_request(), 1, idem::record_state::completed);
 }
 void other_content(scripted_world& w) {
-  w.server.records[the_key()] =
-      earlier_record(other_request(), 1, idem::record_state::completed);
+  w.server.records[the_key()] = earlier_record(other_request(), 1, idem::record_state::completed);
 }
 void half_done(scripted_world& w) {
   w.server.records[the_key()] = earlier_record(the_request(), 1, idem::record_state::claimed);
@@ -193,8 +189,7 @@ bool is_mismatched(unit_end const& e, unit_owner, flavour const&) {
 }
 bool is_held(unit_end const& e, unit_owner, flavour const& f) {
   if (f.lock_at_begin) return e.failure && e.failure->what == errc::lock_timeout;
-  if (f.failed_statement_aborts)
-    return e.failure && e.failure->what == errc::transaction_aborted;
+  if (f.failed_statement_aborts) return e.failure && e.failure->what == errc::transaction_aborted;
   if (f.facts.claim_wait_names_identity) return e.committed && e.in_progress;
   return e.failure && e.failure->what == errc::lock_timeout;
 }
@@ -252,8 +247,8 @@ constexpr unit_case cases[] = {
     {"too large", nothing, say_too_much, is_refused_as_too_large},
     {"swallowed deadlock", deadlock_ahead, swallow_an_error, is_refused_as_transient},
     {"swallowed lock timeout", lock_timeout_ahead, swallow_an_error, is_refused_as_transient},
-    {"swallowed after", lock_timeout_ahead, swallow_an_error_after, is_refused_as_transient,
-     false, false, true},
+    {"swallowed after", lock_timeout_ahead, swallow_an_error_after, is_refused_as_transient, false,
+     false, true},
     {"commits natively", nothing, end_it_natively<true, false>, is_replaced<true>},
     {"commits and begins", nothing, end_it_natively<true, true>, is_replaced<true>},
     {"rolls back natively", nothing, end_it_natively<false, false>, is_replaced<false>},
@@ -312,8 +307,7 @@ class unit_judge {
   }
 
   void honest_doubt(idem::error const& e, truth const& t, std::string const& when) {
-    bool const open_hands =
-        owner_ == unit_owner::caller || !world_.server.kind().guards_commit;
+    bool const open_hands = owner_ == unit_owner::caller || !world_.server.kind().guards_commit;
     bool const replaced = open_hands && (world_.replaced || world_.witness_struck);
     expect(world_.commit_doubtful || replaced, "in doubt without a cause", when);
     expect(e.advice == idem::advice::resolve_first || owner_ == unit_owner::caller,
@@ -375,11 +369,11 @@ step_report run_planned(scripted_bench& b, unit_case const& c, unit_owner owner,
   report.fired = world.fired;
   report.complaints = end.complaints;
   if (plan.empty() && !c.expected(end, owner, b.kind))
-    report.complaints.push_back(
-        "ended otherwise than expected: " +
-        (end.commit_error ? idem::describe(*end.commit_error)
-         : end.failure    ? idem::describe(*end.failure)
-                          : std::string(end.committed ? "committed" : "nothing")));
+    report.complaints.push_back("ended otherwise than expected: " +
+                                (end.commit_error ? idem::describe(*end.commit_error)
+                                 : end.failure
+                                     ? idem::describe(*end.failure)
+                                     : std::string(end.committed ? "committed" : "nothing")));
   unit_judge judge(world, owner, end, report.complaints);
   run_judge answers(world, judge.log(), run_scenarios().front(), report.complaints);
   judge.honest("at once");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-#include <boost/test/unit_test.hpp>
 #include <idem/error.h>
+#include <boost/test/unit_test.hpp>
 #include <set>
 #include <string>
 
@@ -51,14 +51,13 @@ BOOST_AUTO_TEST_CASE(describe_has_no_text_of_the_servers) {
 }
 
 BOOST_AUTO_TEST_CASE(describe_leaves_out_what_is_not_there) {
-  BOOST_TEST(idem::describe({}) ==
-             "statement_failed (phase validate, not_executed, advice never)");
+  BOOST_TEST(idem::describe({}) == "statement_failed (phase validate, not_executed, advice never)");
 }
 
 BOOST_AUTO_TEST_CASE(transient_is_what_a_new_transaction_can_mend) {
   idem::error e;
-  for (auto a : {idem::advice::never, idem::advice::new_transaction,
-                 idem::advice::new_connection, idem::advice::resolve_first}) {
+  for (auto a : {idem::advice::never, idem::advice::new_transaction, idem::advice::new_connection,
+                 idem::advice::resolve_first}) {
     e.advice = a;
     BOOST_TEST(idem::is_transient(e) == (a == idem::advice::new_transaction));
   }
@@ -80,9 +79,9 @@ BOOST_AUTO_TEST_CASE(attempts_are_written_and_read) {
   BOOST_TEST((idem::attempt_id::parse("00FFaabbccddeeff0011223344556677")->to_string() ==
               "00ffaabbccddeeff0011223344556677"));
   std::string const good(32, '0');
-  for (std::string bad : {good.substr(1), good + "0", std::string(), "+1" + good.substr(2),
-                          " 1" + good.substr(2), "0x" + good.substr(2), good.substr(1) + "g",
-                          good.substr(2) + "-1"})
+  for (std::string bad :
+       {good.substr(1), good + "0", std::string(), "+1" + good.substr(2), " 1" + good.substr(2),
+        "0x" + good.substr(2), good.substr(1) + "g", good.substr(2) + "-1"})
     BOOST_TEST(!idem::attempt_id::parse(bad), bad);
 }
 

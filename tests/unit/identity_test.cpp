@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-#include <boost/test/unit_test.hpp>
 #include <idem/identity.h>
+#include <boost/test/unit_test.hpp>
 #include <string>
 
 namespace {
@@ -77,11 +77,11 @@ BOOST_AUTO_TEST_CASE(utf8_only) {
 
 BOOST_AUTO_TEST_CASE(kept_and_compared_by_bytes) {
   for (auto const& p : parts) {
-    char const* const all[] = {"Ord-1", "ord-1", "órd-1", "o\xcc\x81rd-1", "ord-1 ", " ord-1",
-                               "ord-1\t", "ｏrd-1", "ord\xe2\x80\x8b-1", "🎩", "💥"};
+    char const* const all[] = {"Ord-1",  "ord-1",   "órd-1",  "o\xcc\x81rd-1",     "ord-1 ",
+                               " ord-1", "ord-1\t", "ｏrd-1", "ord\xe2\x80\x8b-1", "🎩",
+                               "💥"};
     for (auto const* a : all)
-      for (auto const* b : all)
-        BOOST_TEST((with(p, a).value() == with(p, b).value()) == (a == b));
+      for (auto const* b : all) BOOST_TEST((with(p, a).value() == with(p, b).value()) == (a == b));
   }
   auto const id = idem::identity::make({"s ", "\to", "k\n"}).value();
   BOOST_TEST(id.scope() == "s ");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Each hook once where it is due, and a hook that throws changes nothing.
+#include <idem/store.h>
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
-#include <idem/store.h>
 #include <string>
 #include <vector>
 
@@ -128,8 +128,8 @@ BOOST_AUTO_TEST_CASE(an_execution) {
 BOOST_AUTO_TEST_CASE(a_replay_and_a_mismatch) {
   for (bool same : {true, false}) {
     observed_run r;
-    r.world.server.records[the_key()] = earlier_record(
-        same ? the_request() : other_request(), 1, idem::record_state::completed);
+    r.world.server.records[the_key()] =
+        earlier_record(same ? the_request() : other_request(), 1, idem::record_state::completed);
     auto const o = r.run();
     BOOST_REQUIRE(o);
     BOOST_TEST((r.log.outcome == *o));

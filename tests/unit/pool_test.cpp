@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
+#include <idem/pool.h>
 #include <algorithm>
 #include <atomic>
 #include <boost/test/unit_test.hpp>
-#include <idem/pool.h>
 #include <latch>
 #include <memory>
 #include <mutex>

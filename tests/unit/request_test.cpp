@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
+#include <idem/request.h>
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <charconv>
 #include <fstream>
-#include <idem/request.h>
 #include <iterator>
 #include <set>
 #include <sstream>
@@ -87,8 +87,8 @@ std::vector<vector_row> read_vectors() {
   bool in_table = false;
   for (std::string line; std::getline(file, line);) {
     if (line.starts_with("## Golden vectors")) in_table = true;
-    auto const is_row = line.starts_with("| bytes") || line.starts_with("| fields") ||
-                        line.starts_with("| json");
+    auto const is_row =
+        line.starts_with("| bytes") || line.starts_with("| fields") || line.starts_with("| json");
     if (!in_table || !is_row) continue;
     auto const c = cells(line);
     BOOST_REQUIRE_EQUAL(c.size(), 6U);
@@ -153,18 +153,40 @@ BOOST_AUTO_TEST_CASE(digests_by_another_command) {
 }
 
 BOOST_AUTO_TEST_CASE(different_contents_have_different_digests) {
-  std::vector<idem::request> const all{
-      of_bytes(std::nullopt), of_bytes(""), of_bytes("0"), of_bytes(std::string_view("\0", 1)),
-      of_bytes("{}"), of_json("{}"), of_fields({}), of_json("null"), of_json("\"\""),
-      of_json("{\"a\":null}"), of_json("[1,2]"), of_json("[2,1]"), of_json("\"1\""), of_json("1"),
-      of_json("9007199254740993"), of_json("9007199254740992"), of_json("{\"a\":1}", {"/b"}),
-      of_json("{\"a\":1}"), of_json("{\"a\":1}", {"/b", "/c"}),
-      of_fields({{"a", {}}}), of_fields({{"a", ""}}), of_fields({{"a", field_bytes{""}}}),
-      of_fields({{"a", "1"}}), of_fields({{"a", field_bytes{"1"}}}),
-      of_fields({{"a", std::int64_t{1}}}), of_fields({{"a", std::int64_t{-1}}}),
-      of_fields({{"a", true}}), of_fields({{"a", false}}), of_fields({{"a", std::int64_t{0}}}),
-      of_fields({{"a:b", "c"}}), of_fields({{"a", "b:c"}}), of_fields({{"a", "b"}, {"c", ""}}),
-      of_fields({{"a", "1"}, {"b", "2"}}), of_fields({{"a", "12"}, {"b", ""}})};
+  std::vector<idem::request> const all{of_bytes(std::nullopt),
+                                       of_bytes(""),
+                                       of_bytes("0"),
+                                       of_bytes(std::string_view("\0", 1)),
+                                       of_bytes("{}"),
+                                       of_json("{}"),
+                                       of_fields({}),
+                                       of_json("null"),
+                                       of_json("\"\""),
+                                       of_json("{\"a\":null}"),
+                                       of_json("[1,2]"),
+                                       of_json("[2,1]"),
+                                       of_json("\"1\""),
+                                       of_json("1"),
+                                       of_json("9007199254740993"),
+                                       of_json("9007199254740992"),
+                                       of_json("{\"a\":1}", {"/b"}),
+                                       of_json("{\"a\":1}"),
+                                       of_json("{\"a\":1}", {"/b", "/c"}),
+                                       of_fields({{"a", {}}}),
+                                       of_fields({{"a", ""}}),
+                                       of_fields({{"a", field_bytes{""}}}),
+                                       of_fields({{"a", "1"}}),
+                                       of_fields({{"a", field_bytes{"1"}}}),
+                                       of_fields({{"a", std::int64_t{1}}}),
+                                       of_fields({{"a", std::int64_t{-1}}}),
+                                       of_fields({{"a", true}}),
+                                       of_fields({{"a", false}}),
+                                       of_fields({{"a", std::int64_t{0}}}),
+                                       of_fields({{"a:b", "c"}}),
+                                       of_fields({{"a", "b:c"}}),
+                                       of_fields({{"a", "b"}, {"c", ""}}),
+                                       of_fields({{"a", "1"}, {"b", "2"}}),
+                                       of_fields({{"a", "12"}, {"b", ""}})};
   std::set<std::string> digests;
   for (auto const& r : all) digests.insert(digest_of(r));
   BOOST_TEST(digests.size() == all.size());

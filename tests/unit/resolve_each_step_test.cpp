@@ -141,9 +141,9 @@ void judge_settled(scripted_world const& world, stored const& half, bool as_exec
   bool const kept = there && at->second.attempt == half.attempt &&
                     at->second.fingerprint == half.fingerprint &&
                     at->second.version == half.version && at->second.canonical == half.canonical;
-  bool const done =
-      as_executed ? kept && stores(at->second, settled_response(), record_state::completed)
-                  : !there;
+  bool const done = as_executed
+                        ? kept && stores(at->second, settled_response(), record_state::completed)
+                        : !there;
   if (r && (!*r || !done)) complaints.emplace_back("settled, and it is not");
   if (r) return;
   bool const untouched = there && at->second == half;
@@ -172,8 +172,7 @@ step_report run_settle(scripted_bench& b, bool as_executed, std::vector<injectio
     if (!rollback_failed && session.has_open_transaction())
       report.complaints.emplace_back("a transaction is left open");
   }
-  if (plan.empty() && !r)
-    report.complaints.push_back("not settled: " + idem::describe(r.error()));
+  if (plan.empty() && !r) report.complaints.push_back("not settled: " + idem::describe(r.error()));
   world.server.settle_down();
   report.fired = world.fired;
   judge_settled(world, half, as_executed, r, report.complaints);

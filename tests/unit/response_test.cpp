@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-#include <boost/test/unit_test.hpp>
 #include <idem/response.h>
+#include <boost/test/unit_test.hpp>
 #include <random>
 #include <string>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
+#include <idem/retry.h>
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
-#include <idem/retry.h>
 #include <set>
 #include <thread>
 

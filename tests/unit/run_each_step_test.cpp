@@ -16,7 +16,8 @@ namespace {
 
 using namespace idem_test;
 
-run_end do_run(scripted_bench& b, scripted_world& world, scenario const& s, idem::session_source& source) {
+run_end do_run(scripted_bench& b, scripted_world& world, scenario const& s,
+               idem::session_source& source) {
   run_end end;
   auto const effect = [&](idem::transaction& tx) -> idem::result<idem::answer> {
     return s.effect({world, b.store, tx, ++end.calls});

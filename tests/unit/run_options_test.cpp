@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // What a caller can say to `run`: bounds, patience, versions, the audit copy.
+#include <idem/store.h>
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
-#include <idem/store.h>
 #include <string>
 
 #include "tests/support/run_scenarios.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
+#include <idem/schema.h>
+#include <idem/store.h>
 #include <algorithm>
 #include <array>
 #include <boost/test/unit_test.hpp>
-#include <idem/schema.h>
-#include <idem/store.h>
 #include <map>
 #include <string>
 #include <vector>
@@ -21,7 +21,8 @@ using idem_test::stub_session;
 using texts = std::vector<std::string>;
 
 constexpr idem::migration migrations[] = {
-    {1, "0001_first.sql", "CREATE TABLE {schema}.{prefix}records (\n  a;\n)\n;\n\n;\nCREATE VIEW v\n"},
+    {1, "0001_first.sql",
+     "CREATE TABLE {schema}.{prefix}records (\n  a;\n)\n;\n\n;\nCREATE VIEW v\n"},
     {2, "0002_second.sql", ";\nALTER {prefix}records\n;\n"}};
 
 constexpr idem::expected_column columns[] = {{"records", "scope", "BLOB", false, 1},
@@ -31,8 +32,15 @@ constexpr idem::expected_column columns[] = {{"records", "scope", "BLOB", false,
 idem::dialect schema_dialect() {
   idem::dialect d;
   d.name = "stub";
-  d.schema = {migrations, columns, "main", 30, "EXISTS {prefix}", "VERSION {prefix}",
-              "RECORD {prefix}", "COLUMNS {prefix}", "BREACHES {prefix}"};
+  d.schema = {migrations,
+              columns,
+              "main",
+              30,
+              "EXISTS {prefix}",
+              "VERSION {prefix}",
+              "RECORD {prefix}",
+              "COLUMNS {prefix}",
+              "BREACHES {prefix}"};
   return d;
 }
 
@@ -54,8 +62,8 @@ struct database : stub_session {
 
   void add(char const* table, char const* name, char const* type, bool nullable,
            std::int64_t place) {
-    found.push_back({value(table), value(name), value(type), value(std::int64_t{nullable}),
-                     value(place)});
+    found.push_back(
+        {value(table), value(name), value(type), value(std::int64_t{nullable}), value(place)});
   }
 
   std::int64_t version;
@@ -104,7 +112,8 @@ BOOST_AUTO_TEST_CASE(rendering) {
   table_names const names{"s", "p_"};
   BOOST_TEST(idem::schema::render("{schema}.{prefix}t, {schema}{prefix}", names) == "s.p_t, sp_");
   BOOST_TEST(idem::schema::render("", names).empty());
-  BOOST_TEST(idem::schema::render("{}{schem}{schema {Schema}", names) == "{}{schem}{schema {Schema}");
+  BOOST_TEST(idem::schema::render("{}{schem}{schema {Schema}", names) ==
+             "{}{schem}{schema {Schema}");
   // What is filled in is not read again.
   BOOST_TEST(idem::schema::render("{schema}", {"{prefix}", "x"}) == "{prefix}");
 }
@@ -220,9 +229,8 @@ BOOST_AUTO_TEST_CASE(a_store_opens_on_the_right_version_only) {
     return idem::store::open(db);
   };
   BOOST_TEST(open(2).has_value());
-  for (auto [version, what] : {std::pair{0, errc::schema_missing},
-                               {1, errc::schema_invalid},
-                               {3, errc::schema_newer}}) {
+  for (auto [version, what] :
+       {std::pair{0, errc::schema_missing}, {1, errc::schema_invalid}, {3, errc::schema_newer}}) {
     auto const refused = open(version);
     BOOST_REQUIRE(!refused);
     BOOST_TEST((refused.error().what == what));

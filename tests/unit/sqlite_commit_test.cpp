@@ -205,9 +205,10 @@ BOOST_AUTO_TEST_CASE(an_error_in_a_statement_that_ended_the_transaction_lets_not
   BOOST_REQUIRE(s->begin({}));
   BOOST_TEST(raw(*s, "PRAGMA cache_size = 2") == SQLITE_OK);  // pages are spilled: writes happen
   sqlite_faults::arm(sqlite_fault::write, SQLITE_IOERR_WRITE);
-  auto const e = run_error(*s, "INSERT INTO t SELECT value, zeroblob(9000) FROM "
-                               "(WITH RECURSIVE n(value) AS (SELECT 10 UNION ALL SELECT value + 1 "
-                               "FROM n WHERE value < 60) SELECT value FROM n)");
+  auto const e = run_error(*s,
+                           "INSERT INTO t SELECT value, zeroblob(9000) FROM "
+                           "(WITH RECURSIVE n(value) AS (SELECT 10 UNION ALL SELECT value + 1 "
+                           "FROM n WHERE value < 60) SELECT value FROM n)");
   sqlite_faults::disarm();
   BOOST_TEST(e.native.code == SQLITE_IOERR_WRITE);
   BOOST_TEST(to_string(e.advice) == "new_connection");

@@ -161,9 +161,9 @@ BOOST_AUTO_TEST_CASE(a_code_of_a_newer_sqlite_means_what_its_primary_code_means)
 }
 
 BOOST_AUTO_TEST_CASE(what_is_no_code_of_sqlite_is_a_failed_statement) {
-  for (auto const code : {std::int64_t{0}, std::int64_t{99}, std::int64_t{-1},
-                          std::numeric_limits<std::int64_t>::min(),
-                          std::numeric_limits<std::int64_t>::max()}) {
+  for (auto const code :
+       {std::int64_t{0}, std::int64_t{99}, std::int64_t{-1},
+        std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()}) {
     BOOST_TEST((meaning_of(code).what == errc::statement_failed), code);
     BOOST_TEST((meaning_of(code).advice == advice::never), code);
     BOOST_TEST(idem::sqlite::detail::code_name(code) == "an unknown result code");

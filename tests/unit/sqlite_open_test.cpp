@@ -151,8 +151,9 @@ BOOST_AUTO_TEST_CASE(says_why_a_file_cannot_be_used) {
   std::filesystem::create_directory(folder / "folder");
   fails("folder", errc::connection_failed, "is a folder");
   fails("nowhere/a.db", errc::connection_failed, "does not exist: make it first");
-  write("text", "this is not a database, and it is longer than the header of one, which is 100 "
-                "bytes, so that SQLite looks at it");
+  write("text",
+        "this is not a database, and it is longer than the header of one, which is 100 "
+        "bytes, so that SQLite looks at it");
   fails("text", errc::corrupt, "is not an SQLite database");
   fails("text/a.db", errc::connection_failed, "does not exist: make it first");
   write("empty", "");
@@ -203,8 +204,8 @@ BOOST_AUTO_TEST_CASE(a_locked_file_is_waited_for) {
 }
 
 BOOST_AUTO_TEST_CASE(sets_what_the_options_say) {
-  auto s = open_sqlite("sqlite:" + folder / "a.db" +
-                       "?journal=wal&synchronous=normal&foreign_keys=on");
+  auto s =
+      open_sqlite("sqlite:" + folder / "a.db" + "?journal=wal&synchronous=normal&foreign_keys=on");
   BOOST_TEST(text(*s, "PRAGMA journal_mode") == "wal");
   BOOST_TEST(number(*s, "SELECT * FROM pragma_synchronous") == 1);
   BOOST_TEST(number(*s, "SELECT * FROM pragma_foreign_keys") == 1);

@@ -115,8 +115,8 @@ BOOST_AUTO_TEST_CASE(a_claim_can_be_discarded_by_its_own_attempt) {
 }
 
 BOOST_AUTO_TEST_CASE(keys_are_the_same_only_if_their_bytes_are) {
-  std::array<std::string_view, 8> const keys{"a", "A", "a ", "\xc3\xa4", "a\xcc\x88",
-                                             "\xef\xbd\x81", "1", std::string_view("a\0", 2)};
+  std::array<std::string_view, 8> const keys{
+      "a", "A", "a ", "\xc3\xa4", "a\xcc\x88", "\xef\xbd\x81", "1", std::string_view("a\0", 2)};
   for (auto const key : keys) BOOST_TEST(claim(key) == 1);
   for (auto const key : keys) BOOST_TEST(claim(key) == 0);
   BOOST_TEST(claim(std::string(255, 'k')) == 1);
@@ -153,9 +153,10 @@ BOOST_AUTO_TEST_CASE(a_temporary_table_cannot_stand_in) {
 BOOST_AUTO_TEST_CASE(the_view_is_for_people) {
   claim("K\xc3\xb6ln");
   save("K\xc3\xb6ln", blob_view{"12345"}, true);
-  auto const seen = run(*s, "SELECT scope, operation, idem_key, attempt, state, response_status,"
-                            " response_body_bytes, created_at, completed_at, expires_at"
-                            " FROM idem_record_text");
+  auto const seen = run(*s,
+                        "SELECT scope, operation, idem_key, attempt, state, response_status,"
+                        " response_body_bytes, created_at, completed_at, expires_at"
+                        " FROM idem_record_text");
   std::array<std::string_view, 10> const expected{"acme",
                                                   "debit:v1",
                                                   "K\xc3\xb6ln",
@@ -168,21 +169,23 @@ BOOST_AUTO_TEST_CASE(the_view_is_for_people) {
                                                   "2023-11-14T23:13:21.000007Z"};
   for (std::size_t i = 0; i < expected.size(); ++i) {
     auto const& v = seen[0][i];
-    auto const text = std::holds_alternative<std::int64_t>(v) ? std::to_string(as_integer(v))
-                                                              : as_text(v);
+    auto const text =
+        std::holds_alternative<std::int64_t>(v) ? std::to_string(as_integer(v)) : as_text(v);
     BOOST_TEST(text == expected[i]);
   }
   claim("open");
-  BOOST_TEST(number(*s, "SELECT completed_at IS NULL AND response_body_bytes IS NULL"
-                        " FROM idem_record_text WHERE idem_key = 'open'") == 1);
+  BOOST_TEST(number(*s,
+                    "SELECT completed_at IS NULL AND response_body_bytes IS NULL"
+                    " FROM idem_record_text WHERE idem_key = 'open'") == 1);
 }
 
 BOOST_AUTO_TEST_CASE(verify_finds_what_only_sqlite_can_break) {
   run(*s, "CREATE TRIGGER spy AFTER INSERT ON idem_record BEGIN SELECT 1; END");
   BOOST_TEST(breach() == "idem_record has the trigger spy");
   run(*s, "DROP TRIGGER spy");
-  run(*s, "CREATE TEMP TRIGGER spy BEFORE INSERT ON main.idem_record"
-          " BEGIN SELECT RAISE(IGNORE); END");
+  run(*s,
+      "CREATE TEMP TRIGGER spy BEFORE INSERT ON main.idem_record"
+      " BEGIN SELECT RAISE(IGNORE); END");
   BOOST_TEST(claim("ignored") == 0);
   BOOST_TEST(breach() == "idem_record has the temporary trigger spy");
   run(*s, "DROP TRIGGER temp.spy");
@@ -192,8 +195,9 @@ BOOST_AUTO_TEST_CASE(verify_finds_what_only_sqlite_can_break) {
   run(*s, "CREATE INDEX i ON idem_record (created_at_us)");
   BOOST_TEST(schema::verify(*s, {}).value().empty());
   run(*s, "DROP TABLE idem_schema_version");
-  run(*s, "CREATE TABLE idem_schema_version (version INTEGER NOT NULL PRIMARY KEY,"
-          " installed_at_us INTEGER NOT NULL)");
+  run(*s,
+      "CREATE TABLE idem_schema_version (version INTEGER NOT NULL PRIMARY KEY,"
+      " installed_at_us INTEGER NOT NULL)");
   run(*s, "INSERT INTO idem_schema_version VALUES (1, 1)");
   BOOST_TEST(breach() == "idem_schema_version is not STRICT");
 }

@@ -31,9 +31,9 @@ BOOST_FIXTURE_TEST_SUITE(sqlite_session, in_memory)
 
 BOOST_AUTO_TEST_CASE(every_kind_of_value_comes_back_as_it_was) {
   BOOST_TEST(is_null(round_trip(*s, nullptr)));
-  for (auto const n : {std::int64_t{0}, std::int64_t{-1}, std::int64_t{1} << 53 | 1,
-                       std::numeric_limits<std::int64_t>::min(),
-                       std::numeric_limits<std::int64_t>::max()})
+  for (auto const n :
+       {std::int64_t{0}, std::int64_t{-1}, std::int64_t{1} << 53 | 1,
+        std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()})
     BOOST_TEST(as_integer(round_trip(*s, n)) == n);
   BOOST_TEST(std::get<double>(round_trip(*s, 0.1)) == 0.1);
   BOOST_TEST(std::get<std::string>(round_trip(*s, "Zoë 日本 🙂")) == "Zoë 日本 🙂");
@@ -143,8 +143,7 @@ BOOST_AUTO_TEST_CASE(an_error_keeps_the_code_and_the_words_apart) {
 BOOST_AUTO_TEST_CASE(more_texts_than_the_cache_holds_and_a_change_of_the_schema) {
   run(*s, "CREATE TABLE t (x)");
   for (int round = 0; round < 3; ++round)
-    for (int i = 0; i < 200; ++i)
-      BOOST_TEST(number(*s, "SELECT " + std::to_string(i)) == i);
+    for (int i = 0; i < 200; ++i) BOOST_TEST(number(*s, "SELECT " + std::to_string(i)) == i);
   BOOST_TEST(run(*s, "SELECT * FROM t").empty());
   run(*s, "ALTER TABLE t ADD COLUMN y DEFAULT 5");
   run(*s, "INSERT INTO t (x) VALUES (1)");
@@ -247,9 +246,9 @@ BOOST_AUTO_TEST_CASE(an_unfinished_statement_of_the_user_makes_the_session_busy)
 
 BOOST_AUTO_TEST_CASE(reset_ends_the_transaction_and_puts_settings_back) {
   run(*s, "CREATE TABLE t (x CHECK (x > 0))");
-  BOOST_TEST(raw(*s, "PRAGMA foreign_keys = ON; PRAGMA query_only = ON;"
-                     "PRAGMA ignore_check_constraints = ON; PRAGMA busy_timeout = 1") ==
-             SQLITE_OK);
+  BOOST_TEST(raw(*s,
+                 "PRAGMA foreign_keys = ON; PRAGMA query_only = ON;"
+                 "PRAGMA ignore_check_constraints = ON; PRAGMA busy_timeout = 1") == SQLITE_OK);
   BOOST_TEST(raw(*s, "BEGIN") == SQLITE_OK);
   BOOST_REQUIRE(s->reset());
   BOOST_TEST((s->status().value() == transaction_status::idle));

@@ -246,9 +246,9 @@ BOOST_AUTO_TEST_CASE(a_session_in_memory_opens_and_resets_while_another_writes) 
 
 BOOST_AUTO_TEST_CASE(many_threads_of_one_pool_lose_no_write) {
   temporary_folder const folder;
-  for (auto const& url : {"sqlite:" + folder / "a.db" + "?journal=wal&synchronous=off",
-                          "sqlite:" + folder / "b.db" + "?synchronous=off",
-                          std::string("sqlite::memory:")}) {
+  for (auto const& url :
+       {"sqlite:" + folder / "a.db" + "?journal=wal&synchronous=off",
+        "sqlite:" + folder / "b.db" + "?synchronous=off", std::string("sqlite::memory:")}) {
     auto pool = sqlite::open_pool(url, 4);
     BOOST_REQUIRE(pool);
     {

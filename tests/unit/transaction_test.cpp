@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-#include <boost/test/unit_test.hpp>
 #include <idem/transaction.h>
+#include <boost/test/unit_test.hpp>
 #include <string>
 #include <vector>
 
@@ -122,7 +122,9 @@ BOOST_AUTO_TEST_CASE(committed_once) {
 
 BOOST_AUTO_TEST_CASE(rolled_back_unless_committed) {
   stub_session s;
-  { auto const tx = idem::transaction::begin(s).value(); }
+  {
+    auto const tx = idem::transaction::begin(s).value();
+  }
   BOOST_TEST((s.calls == names{"status", "begin", "rollback"}));
 }
 
@@ -155,7 +157,9 @@ BOOST_AUTO_TEST_CASE(a_rollback_that_fails_is_reported) {
   stub_session s;
   s.rolls_back = std::unexpected(make_error(errc::connection_lost, advice::new_connection));
   destructor_log log;
-  { auto const tx = idem::transaction::begin(s, {}, &log).value(); }
+  {
+    auto const tx = idem::transaction::begin(s, {}, &log).value();
+  }
   BOOST_TEST((log.places == names{"transaction"}));
   s.now = transaction_status::idle;
   auto tx = idem::transaction::begin(s, {}, &log).value();
@@ -196,8 +200,8 @@ BOOST_AUTO_TEST_CASE(a_swallowed_transient_error_cannot_be_committed) {
 
 BOOST_AUTO_TEST_CASE(a_commit_that_fails_is_rolled_back) {
   stub_session s;
-  s.commits = std::unexpected(make_error(errc::serialization_failure, advice::new_transaction,
-                                         certainty::rolled_back));
+  s.commits = std::unexpected(
+      make_error(errc::serialization_failure, advice::new_transaction, certainty::rolled_back));
   auto tx = idem::transaction::begin(s).value();
   auto const e = error_of(tx.commit());
   BOOST_TEST((e.what == errc::serialization_failure && e.phase == phase::commit));

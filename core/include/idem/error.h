@@ -123,9 +123,7 @@ struct error {
 };
 
 /// True if the whole transaction may be tried again at once.
-inline bool is_transient(error const& e) noexcept {
-  return e.advice == advice::new_transaction;
-}
+inline bool is_transient(error const& e) noexcept { return e.advice == advice::new_transaction; }
 
 /// One line for a log: what, phase, certainty, advice, codes and `message`; nothing of the
 /// server's text.

@@ -29,10 +29,10 @@ using answer = std::variant<response, refusal>;
 namespace detail {
 
 template <class T>
-inline constexpr bool is_answer = std::same_as<T, response> || std::same_as<T, refusal> ||
-                                  std::same_as<T, answer> || std::same_as<T, result<response>> ||
-                                  std::same_as<T, result<refusal>> ||
-                                  std::same_as<T, result<answer>>;
+inline constexpr bool is_answer =
+    std::same_as<T, response> || std::same_as<T, refusal> || std::same_as<T, answer> ||
+    std::same_as<T, result<response>> || std::same_as<T, result<refusal>> ||
+    std::same_as<T, result<answer>>;
 
 inline result<answer> as_answer(answer a) { return a; }
 template <class T>
@@ -77,7 +77,7 @@ enum class refusal_policy : std::uint8_t {
 };
 
 struct store_options {
-  std::string schema;           ///< empty: the dialect's default
+  std::string schema;            ///< empty: the dialect's default
   std::string prefix = "idem_";  ///< before each table's name
   std::size_t max_response_bytes = std::size_t{16} << 20;
   idem::observer* observer = nullptr;  ///< must outlive the store

@@ -98,8 +98,7 @@ std::unique_ptr<session_pool> pool(options, std::size_t max_sessions = 8);
 
 /// The same from a URL. Opens one session at once, so that errors come early.
 /// Errors: as `parse_url` and `connect`.
-result<std::unique_ptr<session_pool>> open_pool(std::string_view url,
-                                                std::size_t max_sessions = 8);
+result<std::unique_ptr<session_pool>> open_pool(std::string_view url, std::size_t max_sessions = 8);
 
 /// The handle of a session from here, through any wrapper that passes `native_handle` on.
 /// Owned by the session, or by the one who had it adopted.

@@ -64,7 +64,9 @@ struct call {
     return answered ? std::get_if<T>(&*answered) : nullptr;
   }
   template <class T>
-  bool is() const noexcept { return get<T>() != nullptr; }
+  bool is() const noexcept {
+    return get<T>() != nullptr;
+  }
   /// The response's body, of whichever outcome has one; empty otherwise.
   std::string body() const;
   /// "executed", "error lock_timeout", …
@@ -98,10 +100,8 @@ class context {
   std::string const& saboteur() const noexcept { return saboteur_; }
 
   // Judging.
-  bool check(bool ok, std::string what,
-             std::source_location = std::source_location::current());
-  void require(bool ok, std::string what,
-               std::source_location = std::source_location::current());
+  bool check(bool ok, std::string what, std::source_location = std::source_location::current());
+  void require(bool ok, std::string what, std::source_location = std::source_location::current());
   /// The value of one of the suite's own preparations, without which nothing can go on. No
   /// assertion of the scenario: it counts only if it fails.
   template <class T>

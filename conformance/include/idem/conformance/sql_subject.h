@@ -17,22 +17,22 @@ struct subject_statements {
   std::span<std::string_view const> create;
   /// Empty every table of the suite, the records too.
   std::span<std::string_view const> clear;
-  std::string_view append;        ///< tag, nonce, worker, amount
-  std::string_view add;           ///< amount
-  std::string_view ledger;        ///< tag, nonce, worker, amount of every row
-  std::string_view balance;       ///< one integer
-  std::string_view record_row;    ///< scope, operation, key: every column
-  std::string_view record_count;  ///< one integer
-  std::string_view delete_record; ///< scope, operation, key
+  std::string_view append;         ///< tag, nonce, worker, amount
+  std::string_view add;            ///< amount
+  std::string_view ledger;         ///< tag, nonce, worker, amount of every row
+  std::string_view balance;        ///< one integer
+  std::string_view record_row;     ///< scope, operation, key: every column
+  std::string_view record_count;   ///< one integer
+  std::string_view delete_record;  ///< scope, operation, key
   std::string_view break_constraint;
   std::string_view break_transaction;
   std::string_view break_at_commit;
   std::string_view commit;
   std::string_view rollback;
   std::string_view begin;
-  std::string_view collapses;  ///< a, b: 1 or 0
+  std::string_view collapses;                         ///< a, b: 1 or 0
   std::span<std::string_view const> insert_null_key;  ///< scope, operation, key: NULL in turn
-  std::span<std::string_view const> hide;  ///< the last one takes scope, operation, key
+  std::span<std::string_view const> hide;             ///< the last one takes scope, operation, key
   std::span<std::string_view const> unhide;
 };
 

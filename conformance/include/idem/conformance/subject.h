@@ -19,15 +19,15 @@ namespace idem::inline v1::conformance {
 /// Something an engine can show. Declared by the subject and tested both ways: a scenario that
 /// needs it runs where it is declared; elsewhere a probe must find it absent.
 enum class capability : std::uint8_t {
-  processes,             ///< several processes can open the same database
-  restart,               ///< the suite can restart the server cleanly
-  concurrent_writers,    ///< transactions of different keys do not wait for each other
-  wait_names_identity,   ///< a claim's time-out means this identity
-  deadlock,              ///< two transactions can deadlock and the server chooses a victim
-  deferred_constraint,   ///< a constraint can fail at COMMIT
-  lock_wait_in_effect,   ///< a statement of the effect can time out on another's lock
+  processes,                      ///< several processes can open the same database
+  restart,                        ///< the suite can restart the server cleanly
+  concurrent_writers,             ///< transactions of different keys do not wait for each other
+  wait_names_identity,            ///< a claim's time-out means this identity
+  deadlock,                       ///< two transactions can deadlock and the server chooses a victim
+  deferred_constraint,            ///< a constraint can fail at COMMIT
+  lock_wait_in_effect,            ///< a statement of the effect can time out on another's lock
   statement_can_end_transaction,  ///< a failing statement can end or abort the transaction
-  text_collation,        ///< a text column can compare other bytes as equal
+  text_collation,                 ///< a text column can compare other bytes as equal
 };
 std::string_view to_string(capability) noexcept;
 
