@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
 # idem_embed(<target> <name> <file>...): makes text files part of a target, which may include
-# "idem_embedded_<name>.h". That declares in idem::embedded a std::string_view <name>_<stem> for each
-# file, and <name>_schema, the list of all files in the order of their names.
+# "idem_embedded_<name>.h". That declares in idem::embedded a std::string_view <name>_<stem> for
+# each file, and <name>_schema, the list of all files in the order of their names.
 function(idem_embed target name)
   if(NOT TARGET ${target} OR NOT ARGN)
     return()

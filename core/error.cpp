@@ -1,80 +1,56 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <idem/error.h>
 
+#include <array>
 #include <utility>
 
 namespace idem::inline v1 {
 
+namespace {
+
+// In the order of the enumerators.
+constexpr std::array<std::string_view, 33> errc_names{
+    "invalid_argument",
+    "configuration",
+    "unsupported",
+    "connection_failed",
+    "connection_lost",
+    "permission_denied",
+    "read_only",
+    "resource_exhausted",
+    "schema_missing",
+    "schema_invalid",
+    "schema_newer",
+    "corrupt",
+    "session_not_idle",
+    "transaction_not_open",
+    "transaction_aborted",
+    "transaction_replaced",
+    "isolation_mismatch",
+    "claim_open",
+    "serialization_failure",
+    "deadlock",
+    "lock_timeout",
+    "cancelled",
+    "deadline_exceeded",
+    "unique_violation",
+    "constraint_violation",
+    "statement_failed",
+    "fingerprint_unknown",
+    "incomplete",
+    "record_invisible",
+    "window_passed",
+    "response_too_large",
+    "save_unmatched",
+    "commit_in_doubt",
+};
+static_assert(errc_names.size() == static_cast<std::size_t>(errc::commit_in_doubt) + 1);
+
+}  // namespace
+
 std::string_view to_string(errc what) noexcept {
-  switch (what) {
-    case errc::invalid_argument:
-      return "invalid_argument";
-    case errc::configuration:
-      return "configuration";
-    case errc::unsupported:
-      return "unsupported";
-    case errc::connection_failed:
-      return "connection_failed";
-    case errc::connection_lost:
-      return "connection_lost";
-    case errc::permission_denied:
-      return "permission_denied";
-    case errc::read_only:
-      return "read_only";
-    case errc::resource_exhausted:
-      return "resource_exhausted";
-    case errc::schema_missing:
-      return "schema_missing";
-    case errc::schema_invalid:
-      return "schema_invalid";
-    case errc::schema_newer:
-      return "schema_newer";
-    case errc::corrupt:
-      return "corrupt";
-    case errc::session_not_idle:
-      return "session_not_idle";
-    case errc::transaction_not_open:
-      return "transaction_not_open";
-    case errc::transaction_aborted:
-      return "transaction_aborted";
-    case errc::transaction_replaced:
-      return "transaction_replaced";
-    case errc::isolation_mismatch:
-      return "isolation_mismatch";
-    case errc::claim_open:
-      return "claim_open";
-    case errc::serialization_failure:
-      return "serialization_failure";
-    case errc::deadlock:
-      return "deadlock";
-    case errc::lock_timeout:
-      return "lock_timeout";
-    case errc::cancelled:
-      return "cancelled";
-    case errc::deadline_exceeded:
-      return "deadline_exceeded";
-    case errc::unique_violation:
-      return "unique_violation";
-    case errc::constraint_violation:
-      return "constraint_violation";
-    case errc::statement_failed:
-      return "statement_failed";
-    case errc::fingerprint_unknown:
-      return "fingerprint_unknown";
-    case errc::incomplete:
-      return "incomplete";
-    case errc::record_invisible:
-      return "record_invisible";
-    case errc::window_passed:
-      return "window_passed";
-    case errc::response_too_large:
-      return "response_too_large";
-    case errc::save_unmatched:
-      return "save_unmatched";
-    case errc::commit_in_doubt:
-      return "commit_in_doubt";
-  }
-  return "unknown";
+  auto const place = static_cast<std::size_t>(what);
+  return place < errc_names.size() ? errc_names[place] : "unknown";
 }
 
 std::string_view to_string(phase p) noexcept {

@@ -185,15 +185,9 @@ class record_later_session final : public unkeyed_session {
 
   result<> write_records(call_limits const& l) {
     if (saves_.empty()) return {};
-    auto const saves = std::exchange(saves_, {});
-    hold_back();
-    if (auto begun = now_begin(); !begun) return begun;
-    for (auto const& save : saves) {
-      auto const parameters = save.parameters();
-      auto written = write_record({save.sql(), parameters}, l);
-      if (!written) return std::unexpected(std::move(written).error());
-    }
-    return real().commit({}, l);
+    auto written = write_all(std::exchange(saves_, {}), l);
+    if (!written) (void)real().rollback();
+    return written;
   }
 
  private:
@@ -210,6 +204,17 @@ class record_later_session final : public unkeyed_session {
     if (auto committed = commit_effect(); !committed) return committed;
     if (auto ended = end_held_back(); !ended) return ended;
     return write_records(l);
+  }
+
+  result<> write_all(std::list<kept_statement> const& saves, call_limits const& l) {
+    hold_back();
+    if (auto begun = now_begin(); !begun) return begun;
+    for (auto const& save : saves) {
+      auto const parameters = save.parameters();
+      auto written = write_record({save.sql(), parameters}, l);
+      if (!written) return std::unexpected(std::move(written).error());
+    }
+    return real().commit({}, l);
   }
 
   std::list<kept_statement> saves_;
