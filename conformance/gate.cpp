@@ -72,6 +72,8 @@ void judge_run(run_report& report, std::vector<fact> const& facts_after) {
   bool const one_passed = std::ranges::any_of(
       report.results, [](scenario_result const& r) { return r.verdict == verdict::pass; });
   if (!one_passed) raise(verdict::vacuous, "no scenario passed: nothing was shown");
+  if (report.verdict == verdict::unsupported)
+    report.reason = "all is shown but what this engine cannot show, as the probes proved";
   if (facts_after != report.facts)
     raise(verdict::indeterminate, "the server's facts changed during the run");
 }
