@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // Pragmas. Many take effect when they are compiled, so they are never cached.
 // https://sqlite.org/pragma.html#syntax
+#include <idem/retry.h>
 #include <sqlite3.h>
 
+#include <chrono>
 #include <string>
 #include <utility>
 
@@ -36,15 +38,29 @@ result<> run(sqlite3* db, char const* pragmas) {
   return std::unexpected(last_error(db));
 }
 
+// While several connections change the mode of one file, SQLite finds it busy without calling
+// the busy handler (seen with sixteen processes on 3.40.1), so the waiting is done here.
+result<std::string> ask_patiently(sqlite3* db, char const* pragma, std::chrono::milliseconds busy) {
+  constexpr std::chrono::milliseconds pause{5};
+  auto const until = std::chrono::steady_clock::now() + busy;
+  auto answer = ask(db, pragma);
+  while (!answer && answer.error().what == errc::lock_timeout &&
+         wait_for(pause, until, std::stop_token()))
+    answer = ask(db, pragma);
+  return answer;
+}
+
 // A file keeps WAL, so mostly there is nothing to change.
 // https://sqlite.org/wal.html#persistence_of_wal_mode
-result<> set_journal(sqlite3* db, journal wanted) {
+result<> set_journal(sqlite3* db, journal wanted, std::chrono::milliseconds busy) {
   if (wanted == journal::keep) return {};
   std::string const name = wanted == journal::wal ? "wal" : "delete";
   auto now = ask(db, "PRAGMA main.journal_mode");
   if (now && *now != name)
-    now = ask(db, wanted == journal::wal ? "PRAGMA main.journal_mode = WAL"
-                                         : "PRAGMA main.journal_mode = DELETE");
+    now = ask_patiently(db,
+                        wanted == journal::wal ? "PRAGMA main.journal_mode = WAL"
+                                               : "PRAGMA main.journal_mode = DELETE",
+                        busy);
   if (!now) return std::unexpected(std::move(now).error());
   if (*now == name) return {};
   return std::unexpected(refusal_of(
@@ -95,7 +111,8 @@ result<handle_settings> handle_settings::apply(sqlite3* db, options const& o) {
   // A file that is no database is found by the first read, not by opening it.
   if (auto read = ask(db, "PRAGMA main.schema_version"); !read)
     return std::unexpected(std::move(read).error());
-  if (auto set = set_journal(db, o.journal); !set) return std::unexpected(std::move(set).error());
+  if (auto set = set_journal(db, o.journal, o.busy); !set)
+    return std::unexpected(std::move(set).error());
   auto level = set_synchronous(db, o.synchronous);
   if (!level) return std::unexpected(std::move(level).error());
   found.synchronous = *level;
