@@ -18,7 +18,8 @@ result<> cross_order::take_both(transaction& tx, std::size_t side) {
   meet(side);
   if (auto other = take_one(tx, side, keys_[1 - side]); !other) return count(tx, other.error());
   // So that the other one, victim or not, meets the keys again before they are committed.
-  context_.await([&] { return over_[1 - side] || context_.engine().waiting(*sessions_[1 - side]); });
+  context_.await(
+      [&] { return over_[1 - side] || context_.engine().waiting(*sessions_[1 - side]); });
   return write_effects(tx, side);
 }
 
