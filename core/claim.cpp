@@ -246,7 +246,7 @@ struct save_parameters {
   }
 };
 
-std::string const replaced_message =
+constexpr std::string_view replaced_message =
     "the claim's transaction was ended before the save: an effect must not commit or roll back";
 
 result<> prove_witness(store_core const& core, session& s, call_limits const& limits) {

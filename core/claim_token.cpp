@@ -19,8 +19,10 @@ namespace detail {
 struct claim_access {
   static claim_token make(std::shared_ptr<transaction_state> state, identity id,
                           attempt_id attempt) {
-    return claim_token(std::make_unique<claim_token::content>(
+    claim_token token(std::make_unique<claim_token::content>(
         claim_token::content{std::move(state), std::move(id), attempt}));
+    token.attempt_ = attempt;
+    return token;
   }
   static std::unique_ptr<claim_token::content> take(claim_token&& token) {
     return std::move(token.content_);
@@ -162,6 +164,7 @@ claim_token::claim_token(claim_token&&) noexcept = default;
 claim_token& claim_token::operator=(claim_token&& other) noexcept {
   claim_token moved(std::move(other));
   std::swap(content_, moved.content_);
+  attempt_ = moved.attempt_;
   return *this;
 }
 
@@ -170,11 +173,14 @@ claim_token::~claim_token() {
   content_->state->doom(detail::aborted("a claim was dropped without its response"));
 }
 
-attempt_id const& claim_token::attempt() const noexcept { return content_->attempt; }
+attempt_id const& claim_token::attempt() const noexcept { return attempt_; }
 
 result<claim_result> store::claim(transaction& tx, request const& r,
                                   claim_options const& options) const {
   auto const& state = detail::transaction_state::of(tx);
+  if (state == nullptr)
+    return std::unexpected(make_error(errc::transaction_not_open, phase::preflight,
+                                      "this transaction was moved from"));
   if (auto ready = preflight(*core_, *state, r, options); !ready)
     return std::unexpected(std::move(ready).error());
   attempt_id const attempt = attempt_id::random();

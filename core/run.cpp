@@ -148,6 +148,7 @@ result<outcome> run_operation::in_transaction(session_lease& lease) {
   }
   state_ = std::make_shared<transaction_state>();
   state_->session = &*lease;
+  state_->lent.emplace(*lease);
   state_->observer = observer_;
   state_->owner = transaction_owner::run;
   state_->limits = limits_;
@@ -235,8 +236,7 @@ result<void> run_operation::prove_same_transaction(error const& failure) {
   if (!status) return at(std::move(status).error(), phase::effect, certainty::rolled_back);
   bool gone = false;
   if (*status == transaction_status::idle) {
-    bool const from_server = failure.native.code != 0 || !failure.native.sqlstate.empty();
-    gone = !state_->ended_by_failure.value_or(from_server);
+    gone = !state_->ended_by_failure.value_or(false);
   }
   if (*status == transaction_status::open) {
     auto back = run_one(s, core_.sql.rollback_to_savepoint, limits_);

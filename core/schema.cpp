@@ -140,6 +140,13 @@ namespace schema {
 
 result<table_names> check_names(dialect const& d, table_names names) {
   if (names.schema.empty()) names.schema = d.schema.default_schema;
+  std::string lower = names.schema;
+  std::ranges::transform(lower, lower.begin(),
+                         [](char c) { return c >= 'A' && c <= 'Z' ? char(c + 32) : c; });
+  if (!d.schema.private_schema.empty() && lower == d.schema.private_schema)
+    return invalid_argument(
+        "the schema name must not be one whose tables each connection has of "
+        "its own: records would be seen by nobody else");
   auto const max_bytes = d.schema.max_identifier_bytes;
   if (auto ok = check_identifier("schema name", names.schema, max_bytes); !ok)
     return std::unexpected(std::move(ok).error());

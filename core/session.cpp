@@ -28,23 +28,23 @@ session_lease::~session_lease() {
 result<session*> lone_session::acquire(call_limits const&) {
   error e;
   e.phase = phase::connect;
-  if (out_) {
+  if (out_.exchange(true)) {
     e.what = errc::session_not_idle;
     e.message = "the session is in use by another run: give a nested run a session of its own";
     return std::unexpected(std::move(e));
   }
   if (broken_) {
+    out_ = false;
     e.what = errc::connection_lost;
     e.message = "the session's connection is not usable and there is no second one";
     return std::unexpected(std::move(e));
   }
-  out_ = true;
   return session_;
 }
 
 void lone_session::release(session*, bool reusable) noexcept {
-  out_ = false;
   broken_ = !reusable;
+  out_ = false;
 }
 
 }  // namespace idem::inline v1

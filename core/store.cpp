@@ -23,8 +23,8 @@ std::unexpected<error> fail(errc what, phase where, std::string message,
 }
 
 result<> check_store_options(store_options const& o) {
-  if (o.max_response_bytes < 1 || o.max_response_bytes > (std::size_t{1} << 30))
-    return invalid_argument("max_response_bytes must be 1 to 1 GiB");
+  if (o.max_response_bytes < 1 || o.max_response_bytes > (std::size_t{512} << 20))
+    return invalid_argument("max_response_bytes must be 1 to 512 MiB");
   if (o.retention < std::chrono::seconds(1) || o.retention > std::chrono::hours(24 * 36525))
     return invalid_argument("retention must be 1 second to 100 years");
   return {};
@@ -150,6 +150,14 @@ result<resolution> probe_absence(detail::store_core const& core, session& s, req
 result<resolution> store::resolve(session& s, request const& r,
                                   std::span<attempt_id const> attempts,
                                   call_limits const& limits) const {
+  // In a transaction, its own writes and its old snapshot would pass for what is committed.
+  auto status = s.status();
+  if (!status) return detail::at(std::move(status).error(), phase::resolve, certainty::in_doubt);
+  if (*status != transaction_status::idle) {
+    auto busy = fail(errc::session_not_idle, phase::resolve,
+                     "the session is in use: resolve needs an idle one");
+    return detail::at(std::move(busy).error(), phase::resolve, certainty::in_doubt);
+  }
   auto found = detail::read_record(*core_, s, r.identity(), limits);
   if (!found) return detail::at(std::move(found).error(), phase::resolve, certainty::in_doubt);
   if (*found) return resolve_by(**found, r, attempts);

@@ -138,16 +138,44 @@ result<transaction> transaction::adopt(idem::session& s, observer* o, isolation 
   return transaction(std::move(state));
 }
 
+namespace {
+
+result<> expect_open(detail::transaction_state& state) {
+  auto status = state.session->status();
+  if (!status) return detail::at(std::move(status).error(), phase::effect, certainty::rolled_back);
+  if (*status == transaction_status::open || *status == transaction_status::busy) return {};
+  bool const gone = *status == transaction_status::idle;
+  error e;
+  e.what = gone ? errc::transaction_replaced : errc::transaction_aborted;
+  e.phase = phase::effect;
+  e.certainty = gone ? certainty::in_doubt : certainty::rolled_back;
+  e.message = gone ? "the transaction has ended outside idem: nothing was sent"
+                   : "the transaction can only be rolled back: nothing was sent";
+  state.doom(e);
+  return std::unexpected(std::move(e));
+}
+
+std::unexpected<error> moved_from() {
+  return refuse(errc::transaction_not_open, phase::effect, "this transaction was moved from");
+}
+
+}  // namespace
+
 result<rows> transaction::execute(std::string_view sql, std::initializer_list<parameter> list) {
   return execute(sql, std::span(list.begin(), list.size()));
 }
 
 result<rows> transaction::execute(std::string_view sql, std::span<parameter const> parameters) {
+  if (!state_) return moved_from();
   auto& state = *state_;
   if (state.ended || state.doomed)
     return refuse(errc::transaction_aborted, phase::effect,
                   "this transaction takes no more statements: " +
                       (state.doomed ? state.doomed->message : std::string("it has ended")));
+  // A session that did not begin the transaction cannot tell when it is gone: what would be sent
+  // then commits by itself.
+  if (state.owner == detail::transaction_owner::caller)
+    if (auto open = expect_open(state); !open) return std::unexpected(std::move(open).error());
   statement const one{sql, parameters};
   auto answered = state.session->execute(std::span(&one, 1), state.limits);
   if (answered) return std::move(answered->front());
@@ -161,6 +189,7 @@ result<rows> transaction::execute(std::string_view sql, std::span<parameter cons
 }
 
 result<> transaction::commit() {
+  if (!state_) return moved_from();
   auto& state = *state_;
   if (state.owner != detail::transaction_owner::self)
     return refuse(errc::unsupported, phase::commit,
@@ -191,6 +220,7 @@ result<> transaction::commit() {
 }
 
 result<> transaction::rollback() {
+  if (!state_) return moved_from();
   if (state_->owner != detail::transaction_owner::self)
     return refuse(errc::unsupported, phase::rollback,
                   "this transaction is ended by the one that began it");
@@ -199,6 +229,9 @@ result<> transaction::rollback() {
   return {};
 }
 
-idem::session& transaction::session() const noexcept { return *state_->session; }
+idem::session& transaction::session() const noexcept {
+  if (state_->lent) return *state_->lent;
+  return *state_->session;
+}
 
 }  // namespace idem::inline v1

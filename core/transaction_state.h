@@ -10,6 +10,8 @@
 #include <idem/identity.h>
 #include <idem/transaction.h>
 
+#include "core/lent_session.h"
+
 namespace idem::inline v1::detail {
 
 /// Who ends a transaction.
@@ -29,6 +31,8 @@ enum class savepoint_place : std::uint8_t {
 /// What a transaction object, the tokens claimed in it and `run` share.
 struct transaction_state {
   idem::session* session = nullptr;
+  /// What an effect is given in its place.
+  std::optional<lent_session> lent;
   idem::observer* observer = nullptr;
   transaction_owner owner = transaction_owner::self;
   call_limits limits;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 
 #if IDEM_HAS_SQLITE
@@ -24,7 +25,14 @@ std::unexpected<error> unknown(std::string_view what, std::string_view name) {
   error e;
   e.what = errc::configuration;
   e.phase = phase::connect;
-  e.message = fmt::format("no engine of this build has the {} '{}': there is{}", what, name,
+  // What is no scheme may be anything, a password too: it is not repeated.
+  bool const plain =
+      name.size() < 32 &&
+      std::ranges::all_of(
+          name,
+          [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+'; });
+  e.message = fmt::format("no engine of this build has the {}{}: there is{}", what,
+                          plain ? fmt::format(" '{}'", name) : " given",
                           IDEM_HAS_SQLITE ? " sqlite" : " none");
   return std::unexpected(std::move(e));
 }

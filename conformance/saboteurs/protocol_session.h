@@ -26,6 +26,11 @@ enum class statement_kind : std::uint8_t {
   release_savepoint,
 };
 
+constexpr bool is_savepoint(statement_kind kind) noexcept {
+  using enum statement_kind;
+  return kind == savepoint || kind == rollback_to_savepoint || kind == release_savepoint;
+}
+
 class protocol_texts {
  public:
   protocol_texts(dialect const&, table_names const&);

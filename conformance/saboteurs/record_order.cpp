@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <list>
-#include <optional>
+#include <thread>
 #include <utility>
 
 #include <idem/transaction.h>
@@ -88,14 +88,18 @@ class unkeyed_session : public protocol_session {
   result<rows> look(statement const& claim, call_limits const& l) {
     auto const key = identity_text(claim, identity_in_claim);
     statement const find{texts().find(), claim.parameters.first(3)};
-    auto found =
-        reader_ ? reader_->execute(std::span(&find, 1), l) : real().execute(std::span(&find, 1), l);
+    auto& reader = reader_ ? *reader_ : real();
+    auto found = reader.execute(std::span(&find, 1), l);
+    if (found && found->front().empty()) std::this_thread::sleep_for(busy_server);
     if (auto begun = now_begin(); !begun) return std::unexpected(std::move(begun).error());
     if (!found) return std::unexpected(std::move(found).error());
     if (!found->front().empty()) return conflict();
     claims_.push_back({key, kept_statement(claim)});
     return one_row();
   }
+
+  /// What a loaded server makes of the time between the look and the write.
+  static constexpr std::chrono::milliseconds busy_server{3};
 
   std::unique_ptr<session> reader_;
   begin_options options_;
@@ -192,9 +196,7 @@ class record_later_session final : public unkeyed_session {
 
  private:
   result<rows> one(statement_kind kind, statement const& s, call_limits const& l) override {
-    bool const witness =
-        kind == statement_kind::savepoint || kind == statement_kind::release_savepoint;
-    if (witness && effect_committed_) return rows{};
+    if (is_savepoint(kind) && effect_committed_) return rows{};
     if (kind != statement_kind::save) return unkeyed_session::one(kind, s, l);
     saves_.emplace_back(s);
     return one_row();
@@ -221,30 +223,43 @@ class record_later_session final : public unkeyed_session {
   bool effect_committed_ = false;
 };
 
+// Knows which session a run has: an effect sees it through a wrapper only.
+class watched_source final : public session_source {
+ public:
+  explicit watched_source(session_source& real) : real_(real) {}
+
+  result<session*> acquire(call_limits const& l) override {
+    auto acquired = real_.acquire(l);
+    if (acquired) current_ = dynamic_cast<record_later_session*>(*acquired);
+    return acquired;
+  }
+  void release(session* s, bool reusable) noexcept override { real_.release(s, reusable); }
+  record_later_session* current() const noexcept { return current_; }
+
+ private:
+  session_source& real_;
+  record_later_session* current_ = nullptr;
+};
+
 class record_later_contract final : public on_sessions<record_later_session> {
  public:
   using on_sessions::on_sessions;
 
   result<outcome> run(session_source& source, request const& r, effect_function const& f,
                       run_options const& o) override {
-    auto answered = on_sessions::run(source, r, in_its_own_transaction(f), o);
-    auto lease = session_lease::acquire(source, {});
-    if (!lease) return answered;
-    if (auto* own = dynamic_cast<record_later_session*>(&**lease)) (void)own->write_records({});
-    return answered;
-  }
-
- private:
-  static effect_function in_its_own_transaction(effect_function const& f) {
-    return [&f](transaction& tx) -> result<answer> {
+    watched_source watched(source);
+    auto const in_its_own_transaction = [&](transaction& tx) -> result<answer> {
       auto answered = f(tx);
-      auto* own = dynamic_cast<record_later_session*>(&tx.session());
-      if (!answered || std::holds_alternative<refusal>(*answered) || own == nullptr)
+      if (!answered || std::holds_alternative<refusal>(*answered) || watched.current() == nullptr)
         return answered;
-      if (auto committed = own->commit_effect(); !committed)
+      if (auto committed = watched.current()->commit_effect(); !committed)
         return std::unexpected(std::move(committed).error());
       return answered;
     };
+    auto answered = on_sessions::run(watched, r, in_its_own_transaction, o);
+    auto lease = session_lease::acquire(watched, {});
+    if (lease && watched.current() != nullptr) (void)watched.current()->write_records({});
+    return answered;
   }
 };
 

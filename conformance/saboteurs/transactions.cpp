@@ -72,13 +72,12 @@ class deaf_session final : public trusting_session {
 
  private:
   result<rows> one(statement_kind kind, statement const& s, call_limits const& l) override {
-    using enum statement_kind;
-    if (lost_ && (kind == savepoint || kind == release_savepoint)) return rows{};
+    if (lost_ && is_savepoint(kind)) return rows{};
     auto answered = pass(s, l);
-    bool const taken = kind == claim && begun() && is_conflict(answered);
+    bool const taken = kind == statement_kind::claim && begun() && is_conflict(answered);
     if (taken || (!answered && transaction_is_gone()))
       if (auto going = lose(); !going) return std::unexpected(std::move(going).error());
-    if (lost_ && kind == save) return one_row();
+    if (lost_ && kind == statement_kind::save) return one_row();
     if (answered || taken) return answered;
     return left_to_the_effect(std::move(answered).error());
   }
@@ -149,9 +148,7 @@ class autocommit_session final : public protocol_session {
 
  private:
   result<rows> one(statement_kind kind, statement const& s, call_limits const& l) override {
-    using enum statement_kind;
-    if (kind == savepoint || kind == release_savepoint || kind == rollback_to_savepoint)
-      return rows{};
+    if (is_savepoint(kind)) return rows{};
     return pass(s, l);
   }
   result<> finish(call_limits const&) override {
@@ -209,12 +206,8 @@ class autocommit_after_rollback_session final : public trusting_session {
 
  private:
   result<rows> one(statement_kind kind, statement const& s, call_limits const& l) override {
-    using enum statement_kind;
-    if (alone_) {
-      if (kind == savepoint || kind == release_savepoint || kind == rollback_to_savepoint)
-        return rows{};
-      return pass(s, l);
-    }
+    if (alone_ && is_savepoint(kind)) return rows{};
+    if (alone_) return pass(s, l);
     auto answered = pass(s, l);
     if (answered) return answered;
     alone_ = transaction_is_gone();

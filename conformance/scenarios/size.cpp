@@ -51,7 +51,7 @@ void longest_identities(context& c) {
 }
 
 // SIZ-03
-constexpr std::size_t largest = store_options{}.max_response_bytes;
+std::size_t const largest = store_options{}.max_response_bytes;
 constexpr std::size_t mebibyte = std::size_t{1} << 20;
 
 std::string random_bytes(context& c, std::size_t size) {

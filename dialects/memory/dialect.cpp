@@ -58,6 +58,7 @@ constexpr schema_statements schema_texts{
     .migrations = migrations,
     .columns = columns,
     .default_schema = "main",
+    .private_schema = "",
     .max_identifier_bytes = 64,
     .version_table_exists = "EXISTS {schema}.{prefix}record",
     .version = "VERSION {schema}.{prefix}record",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// SQLite's statements and facts. Needs 3.37 (STRICT, pragma_table_list).
+// SQLite's statements and facts. STRICT and pragma_table_list need 3.37.
 #include "idem_embedded_sqlite.h"
 
 #include <idem/sqlite.h>
@@ -129,7 +129,10 @@ constexpr traits facts{
     .claim_wait_names_identity = false,
     // The write lock is taken at BEGIN IMMEDIATE: an older transaction has ended by then.
     // https://sqlite.org/lang_transaction.html#immediate
-    .claim_proves_absence = true,
+    // Where the WAL could not be synced at COMMIT, its last frames stay in the file until another
+    // commit writes over them, and a recovery takes them for committed: a claim that inserts and
+    // is rolled back proves nothing. https://sqlite.org/walformat.html 4.3
+    .claim_proves_absence = false,
 };
 
 dialect make() {
@@ -144,6 +147,7 @@ dialect make() {
       .schema = {.migrations = migrations,
                  .columns = columns,
                  .default_schema = "main",
+                 .private_schema = "temp",
                  // SQLite has no limit of its own; this keeps a name readable.
                  .max_identifier_bytes = 128,
                  .version_table_exists = version_table_exists_sql,

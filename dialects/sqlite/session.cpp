@@ -63,7 +63,7 @@ sqlite_session::~sqlite_session() {
 
 result<> sqlite_session::configure(call_limits const& limits) {
   lock_wait::call const call(wait_, limits, lock_wait::call::interrupt::allowed);
-  auto applied = handle_settings::apply(db_, *owned_);
+  auto applied = handle_settings::apply(db_, *owned_, wait_);
   if (!applied) return std::unexpected(wait_.explain(std::move(applied).error()));
   settings_ = *applied;
   return {};
@@ -102,6 +102,7 @@ result<> sqlite_session::begin(begin_options const& o) {
   lock_wait::call const call(wait_, o.limits, lock_wait::call::interrupt::allowed);
   if (auto may = may_begin(o); !may) return may;
   guard_ = {};
+  guard_lost_ = false;
   if (owned_) guard_.install(db_);
   if (auto begun = run_one(o.read_only ? begin_reading_sql : begin_sql); !begun) return begun;
   begun_ = true;
@@ -187,9 +188,11 @@ result<> sqlite_session::commit(std::span<statement const> last, call_limits con
     return std::unexpected(std::move(e));
   };
   std::vector<rows> ignored;
+  look_for_guard();
   auto ready = run_all(last, ignored);
   if (ready) ready = may_run();
   if (ready && !in_transaction()) ready = refuse(errc::transaction_not_open, "nothing to commit");
+  int const files = written_databases();
   if (!ready) {
     // Without the guard, what ended the transaction may have been a COMMIT.
     bool const unknown = ready.error().what == errc::transaction_replaced && !guards_commit();
@@ -202,8 +205,19 @@ result<> sqlite_session::commit(std::span<statement const> last, call_limits con
     end();
     return {};
   }
-  error e = refused_commit(wait_.explain(std::move(committed).error()));
+  error e = refused_commit(wait_.explain(std::move(committed).error()), files > 1);
   return fail(e, e.certainty);
+}
+
+// With WAL each file is committed by itself, and so may be lost by itself; a database in memory
+// likewise. https://sqlite.org/lang_attach.html Temporary tables are nobody else's.
+int sqlite_session::written_databases() const noexcept {
+  constexpr int temporary = 1;
+  int written = 0;
+  for (int i = 0; sqlite3_db_name(db_, i) != nullptr; ++i)
+    if (i != temporary && sqlite3_txn_state(db_, sqlite3_db_name(db_, i)) == SQLITE_TXN_WRITE)
+      ++written;
+  return written;
 }
 
 // A COMMIT that failed and left the transaction open has committed nothing: BUSY (readers of a
@@ -214,7 +228,7 @@ result<> sqlite_session::commit(std::span<statement const> last, call_limits con
 // the commit frame is in the WAL and cannot be synced or indexed (walformat.html, 4.3); the next
 // one who reads the file may then find the transaction committed. A full disk stops the writing
 // before that moment, and a hook is asked before it.
-error sqlite_session::refused_commit(error e) const {
+error sqlite_session::refused_commit(error e, bool several_files) const {
   e.certainty = certainty::rolled_back;
   if (in_transaction()) {
     // The same code for a lock and for an own statement that is still writing.
@@ -225,7 +239,7 @@ error sqlite_session::refused_commit(error e) const {
     return e;
   }
   int const code = primary(e.native.code);
-  if (code == SQLITE_FULL || code == SQLITE_CONSTRAINT) return e;
+  if (code == SQLITE_CONSTRAINT || (code == SQLITE_FULL && !several_files)) return e;
   e.what = errc::commit_in_doubt;
   e.certainty = certainty::in_doubt;
   e.advice = advice::resolve_first;
@@ -233,7 +247,15 @@ error sqlite_session::refused_commit(error e) const {
   return e;
 }
 
+// The hook that was there is told when another is set. One that is not ours was set by the
+// effect, and what it let through is not known. https://sqlite.org/c3ref/commit_hook.html
+void sqlite_session::look_for_guard() noexcept {
+  if (!guard_.armed) return;
+  if (sqlite3_commit_hook(db_, &commit_guard::on_commit, &guard_) != &guard_) guard_lost_ = true;
+}
+
 result<> sqlite_session::rollback() noexcept try {
+  look_for_guard();
   if (in_transaction()) {
     guard_.ours = true;
     int const rc = sqlite3_exec(db_, "ROLLBACK", nullptr, nullptr, nullptr);
@@ -258,7 +280,13 @@ result<> sqlite_session::reset() noexcept try {
   if (!owned_) return {};
   static call_limits const none;
   lock_wait::call const call(wait_, none, lock_wait::call::interrupt::never);
-  return settings_.restore(db_);
+  if (auto restored = settings_.restore(db_); !restored) return restored;
+  // With an exclusive lock the session would keep everybody else out: it is closed instead.
+  auto const mode = run_statement(db_, statements_, {"PRAGMA main.locking_mode", {}});
+  if (!mode) return std::unexpected(mode.error());
+  if (!mode->empty() && as_text((*mode)[0][0]) != "normal")
+    return refuse(errc::resource_exhausted, "the handle is left with an exclusive lock");
+  return {};
 } catch (...) {
   return std::unexpected(error{});
 }

@@ -32,7 +32,7 @@ struct handle_settings {
 
   /// Sets and checks what `options` asks for, then remembers what is in force. Reads a file's
   /// first page.
-  static result<handle_settings> apply(sqlite3*, options const&);
+  static result<handle_settings> apply(sqlite3*, options const&, lock_wait&);
   result<> restore(sqlite3*) const;
 };
 
@@ -54,7 +54,7 @@ class sqlite_session final : public session {
   result<> reset() noexcept override;
   void* native_handle() noexcept override { return db_; }
   std::optional<error> pending_error() noexcept override;
-  bool guards_commit() const noexcept override { return owned_.has_value(); }
+  bool guards_commit() const noexcept override { return owned_.has_value() && !guard_lost_; }
 
  private:
   bool in_transaction() const noexcept;
@@ -63,7 +63,9 @@ class sqlite_session final : public session {
   result<> run_all(std::span<statement const>, std::vector<rows>&);
   result<> run_one(std::string_view sql);
   result<> set_query_only(bool);
-  error refused_commit(error) const;
+  int written_databases() const noexcept;
+  void look_for_guard() noexcept;
+  error refused_commit(error, bool several_files) const;
   error stopped_by_guard(error) const;
   bool has_busy_statement(bool only_writers) const noexcept;
   void end() noexcept;
@@ -75,6 +77,7 @@ class sqlite_session final : public session {
   statement_cache statements_;
   commit_guard guard_;
   bool begun_ = false;
+  bool guard_lost_ = false;  // the effect set a commit hook of its own
   bool query_only_ = false;  // set by a read-only begin
 };
 

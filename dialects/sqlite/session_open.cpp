@@ -17,7 +17,7 @@ namespace detail {
 
 namespace {
 
-constexpr int oldest_version = 3037000;  // STRICT tables, pragma_table_list
+constexpr int oldest_version = 3039000;  // sqlite3_db_name; STRICT and table_list are older
 
 struct closer {
   void operator()(sqlite3* db) const noexcept { sqlite3_close_v2(db); }
@@ -90,7 +90,7 @@ error why_not_opened(sqlite3* db, options const& o) {
 result<owned_handle> open_handle(options const& o) {
   if (sqlite3_libversion_number() < oldest_version)
     return std::unexpected(
-        refusal_of(errc::configuration, std::string("SQLite 3.37 or newer is needed, this is ") +
+        refusal_of(errc::configuration, std::string("SQLite 3.39 or newer is needed, this is ") +
                                             sqlite3_libversion() + ": link a newer one"));
   sqlite3* raw = nullptr;
   int const rc = sqlite3_open_v2(file_name(o).c_str(), &raw, open_flags(o), nullptr);

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Pragmas. Many take effect when they are compiled, so they are never cached.
 // https://sqlite.org/pragma.html#syntax
-#include <idem/retry.h>
 #include <sqlite3.h>
 
-#include <chrono>
 #include <string>
 #include <utility>
 
@@ -40,19 +38,17 @@ result<> run(sqlite3* db, char const* pragmas) {
 
 // While several connections change the mode of one file, SQLite finds it busy without calling
 // the busy handler (seen with sixteen processes on 3.40.1), so the waiting is done here.
-result<std::string> ask_patiently(sqlite3* db, char const* pragma, std::chrono::milliseconds busy) {
-  constexpr std::chrono::milliseconds pause{5};
-  auto const until = std::chrono::steady_clock::now() + busy;
+result<std::string> ask_patiently(sqlite3* db, char const* pragma, lock_wait& wait) {
   auto answer = ask(db, pragma);
-  while (!answer && answer.error().what == errc::lock_timeout &&
-         wait_for(pause, until, std::stop_token()))
+  for (int times = 0; !answer && answer.error().what == errc::lock_timeout && wait.try_again(times);
+       ++times)
     answer = ask(db, pragma);
   return answer;
 }
 
 // A file keeps WAL, so mostly there is nothing to change.
 // https://sqlite.org/wal.html#persistence_of_wal_mode
-result<> set_journal(sqlite3* db, journal wanted, std::chrono::milliseconds busy) {
+result<> set_journal(sqlite3* db, journal wanted, lock_wait& wait) {
   if (wanted == journal::keep) return {};
   std::string const name = wanted == journal::wal ? "wal" : "delete";
   auto now = ask(db, "PRAGMA main.journal_mode");
@@ -60,7 +56,7 @@ result<> set_journal(sqlite3* db, journal wanted, std::chrono::milliseconds busy
     now = ask_patiently(db,
                         wanted == journal::wal ? "PRAGMA main.journal_mode = WAL"
                                                : "PRAGMA main.journal_mode = DELETE",
-                        busy);
+                        wait);
   if (!now) return std::unexpected(std::move(now).error());
   if (*now == name) return {};
   return std::unexpected(refusal_of(
@@ -100,7 +96,7 @@ result<std::size_t> set_synchronous(sqlite3* db, durability wanted) {
 
 }  // namespace
 
-result<handle_settings> handle_settings::apply(sqlite3* db, options const& o) {
+result<handle_settings> handle_settings::apply(sqlite3* db, options const& o, lock_wait& wait) {
   handle_settings found;
   if (auto set = set_foreign_keys(db, o.foreign_keys); !set)
     return std::unexpected(std::move(set).error());
@@ -111,7 +107,7 @@ result<handle_settings> handle_settings::apply(sqlite3* db, options const& o) {
   // A file that is no database is found by the first read, not by opening it.
   if (auto read = ask(db, "PRAGMA main.schema_version"); !read)
     return std::unexpected(std::move(read).error());
-  if (auto set = set_journal(db, o.journal, o.busy); !set)
+  if (auto set = set_journal(db, o.journal, wait); !set)
     return std::unexpected(std::move(set).error());
   auto level = set_synchronous(db, o.synchronous);
   if (!level) return std::unexpected(std::move(level).error());

@@ -183,12 +183,6 @@ result<sqlite3_stmt*> statement_cache::prepare(std::string_view text) {
   return recent_.front().prepared;
 }
 
-bool statement_cache::holds(sqlite3_stmt const* s) const noexcept {
-  for (auto const& e : recent_)
-    if (e.prepared == s) return true;
-  return false;
-}
-
 void statement_cache::clear() noexcept {
   for (auto const& e : recent_) sqlite3_finalize(e.prepared);
   by_text_.clear();

@@ -28,7 +28,6 @@ class statement_cache {
   /// Errors: the dialect's meaning; `invalid_argument` for a second statement in the text.
   result<sqlite3_stmt*> prepare(std::string_view text);
 
-  bool holds(sqlite3_stmt const*) const noexcept;
   void clear() noexcept;
 
  private:

@@ -4,6 +4,8 @@
 
 namespace idem::inline v1::sqlite {
 
-bool in_transaction(session& s) noexcept { return sqlite3_get_autocommit(handle(s)) == 0; }
+bool in_transaction(session& s) noexcept {
+  return s.sql().name == dialect_value().name && sqlite3_get_autocommit(handle(s)) == 0;
+}
 
 }  // namespace idem::inline v1::sqlite

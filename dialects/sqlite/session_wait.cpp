@@ -118,17 +118,20 @@ lock_wait::call::~call() {
 }
 
 int lock_wait::on_busy(void* self, int times) noexcept {
-  auto& wait = *static_cast<lock_wait*>(self);
-  ++wait.view_->busy_calls;
-  wait.view_->waiting = true;
+  return static_cast<lock_wait*>(self)->try_again(times) ? 1 : 0;
+}
+
+bool lock_wait::try_again(int times) noexcept {
+  ++view_->busy_calls;
+  view_->waiting = true;
   bool again = false;
   try {
-    again = wait.wait_again(times);
+    again = wait_again(times);
   } catch (...) {  // no memory to wait with: give up
   }
   // Outside our calls (an effect uses the handle) nobody else would say that it is over.
-  if (!again || wait.limits_ == nullptr) wait.view_->waiting = false;
-  return again ? 1 : 0;
+  if (!again || limits_ == nullptr) view_->waiting = false;
+  return again;
 }
 
 int lock_wait::on_progress(void* self) noexcept {

@@ -47,6 +47,10 @@ class lock_wait {
     bool has_progress_handler_ = false;
   };
 
+  /// Pauses after a lock was found taken for the `times`-th time, from 0. False if the call's
+  /// patience is at its end.
+  bool try_again(int times) noexcept;
+
   /// The deadline or a stop, asked before each statement.
   result<> patience() const;
 

@@ -32,15 +32,15 @@ constexpr idem::expected_column columns[] = {{"records", "scope", "BLOB", false,
 idem::dialect schema_dialect() {
   idem::dialect d;
   d.name = "stub";
-  d.schema = {migrations,
-              columns,
-              "main",
-              30,
-              "EXISTS {prefix}",
-              "VERSION {prefix}",
-              "RECORD {prefix}",
-              "COLUMNS {prefix}",
-              "BREACHES {prefix}"};
+  d.schema.migrations = migrations;
+  d.schema.columns = columns;
+  d.schema.default_schema = "main";
+  d.schema.max_identifier_bytes = 30;
+  d.schema.version_table_exists = "EXISTS {prefix}";
+  d.schema.version = "VERSION {prefix}";
+  d.schema.record_version = "RECORD {prefix}";
+  d.schema.columns_found = "COLUMNS {prefix}";
+  d.schema.breaches = "BREACHES {prefix}";
   return d;
 }
 

@@ -4,9 +4,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <boost/test/unit_test.hpp>
 #include <filesystem>
 #include <fstream>
+#include <thread>
+#include <vector>
 
 #include <idem/sqlite.h>
 
@@ -228,6 +231,21 @@ BOOST_AUTO_TEST_CASE(a_journal_mode_that_is_not_taken_is_an_error) {
   auto const user = open_sqlite("sqlite:" + folder / "a.db");
   BOOST_TEST(number(*user, "SELECT count(*) FROM t") == 0);
   fails("a.db?journal=delete&busy_ms=10", errc::lock_timeout, "locked");
+}
+
+BOOST_AUTO_TEST_CASE(many_may_change_the_journal_mode_at_once) {
+  std::atomic<int> failed{0};
+  for (int round = 0; round < 10; ++round) {
+    auto const options = sqlite::parse_url("sqlite:" + folder / std::to_string(round) +
+                                           "?journal=wal&busy_ms=30000");
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 8; ++i)
+      threads.emplace_back([&] {
+        if (!sqlite::connect(*options)) ++failed;
+      });
+    for (auto& t : threads) t.join();
+  }
+  BOOST_TEST(failed == 0);
 }
 
 BOOST_AUTO_TEST_CASE(a_pool_says_early_what_is_wrong) {

@@ -108,6 +108,8 @@ struct schema_statements {
   std::span<migration const> migrations;
   std::span<expected_column const> columns;
   std::string_view default_schema;
+  /// A schema whose tables are each connection's own, in lower case: refused.
+  std::string_view private_schema;
   /// Largest identifier the engine takes, in bytes.
   std::size_t max_identifier_bytes;
   /// One row if the version table exists.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -142,8 +143,8 @@ class session_lease {
   bool reusable_ = true;
 };
 
-/// A source of one session that the caller owns. A second `acquire` while it is out is
-/// `session_not_idle`; after it was released as not reusable, `connection_lost`: there is no
+/// A source of one session that the caller owns, who also resets it. A second `acquire` while it is
+/// out is `session_not_idle`; after it was released as not reusable, `connection_lost`: there is no
 /// second connection, so an answer lost at COMMIT stays in doubt.
 class lone_session final : public session_source {
  public:
@@ -153,8 +154,8 @@ class lone_session final : public session_source {
 
  private:
   session* session_;
-  bool out_ = false;
-  bool broken_ = false;
+  std::atomic<bool> out_ = false;
+  std::atomic<bool> broken_ = false;
 };
 
 }  // namespace idem::inline v1

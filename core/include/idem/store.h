@@ -115,13 +115,15 @@ class claim_token {
   claim_token& operator=(claim_token&&) noexcept;
   ~claim_token();
 
-  /// To be kept by a caller who owns the commit: see `store::resolve`.
+  /// To be kept by a caller who owns the commit: see `store::resolve`. Stays when the token is
+  /// used up.
   attempt_id const& attempt() const noexcept;
 
  private:
   friend struct detail::claim_access;
   struct content;
   explicit claim_token(std::unique_ptr<content>);
+  attempt_id attempt_;
   std::unique_ptr<content> content_;
 };
 
@@ -152,7 +154,12 @@ class store {
   template <effect F>
   result<outcome> run(session_source& source, request const& r, F&& f,
                       run_options const& options = {}) const {
-    return run_erased(source, r, detail::effect_ref(f), options);
+    if constexpr (std::is_function_v<std::remove_reference_t<F>>) {
+      auto* function = &f;
+      return run_erased(source, r, detail::effect_ref(function), options);
+    } else {
+      return run_erased(source, r, detail::effect_ref(f), options);
+    }
   }
 
   /// Takes the identity inside the caller's transaction. Every outcome is provisional until
@@ -163,11 +170,13 @@ class store {
   result<claim_result> claim(transaction&, request const&, claim_options const& = {}) const;
 
   /// Saves the response in the same transaction. Uses up the token; on an error the
-  /// transaction is doomed.
+  /// transaction is doomed. Where a savepoint is the witness, savepoints that the caller made
+  /// after the claim end here.
   /// Errors: `response_too_large`, `transaction_replaced`, `save_unmatched`.
   result<attempt_id> complete(transaction&, claim_token&&, response const&) const;
 
-  /// The committed record, on an idle session or inside its transaction.
+  /// The record that the session sees: committed, on an idle session; inside a transaction its
+  /// own uncommitted one too.
   result<std::optional<record>> find(session&, identity const&, call_limits const& = {}) const;
 
   /// What became of attempts whose COMMIT is in doubt. Give it an idle session on another

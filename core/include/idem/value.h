@@ -29,10 +29,15 @@ class parameter {
   parameter(I v) : value_(static_cast<std::int64_t>(v)) {
     static_assert(sizeof(I) < 8 || std::signed_integral<I>, "bind a 64-bit signed integer");
   }
-  parameter(bool v) : value_(std::int64_t{v}) {}
+  /// Nothing that merely converts to bool, as every pointer does.
+  template <std::same_as<bool> B>
+  parameter(B v) : value_(std::int64_t{v}) {}
   parameter(double v) : value_(v) {}
   parameter(std::string_view v) : value_(v) {}
-  parameter(char const* v) : value_(std::string_view(v)) {}
+  /// Text up to its NUL; a null pointer binds NULL.
+  parameter(char const* v) {
+    if (v != nullptr) value_ = std::string_view(v);
+  }
   parameter(std::string const& v) : value_(std::string_view(v)) {}
   parameter(blob_view v) : value_(v) {}
 

@@ -16,7 +16,7 @@
 
 struct sqlite3;
 
-/// SQLite 3.37 or newer, in this process.
+/// SQLite 3.39 or newer, in this process.
 namespace idem::inline v1::sqlite {
 
 /// SQLite's statements, facts and meaning of errors. Lives as long as the program.
@@ -76,15 +76,23 @@ result<options> parse_url(std::string_view url);
 /// does with the handle, nothing can be committed; what tries to is rolled back and fails with
 /// SQLITE_CONSTRAINT_COMMITHOOK. For this it owns the handle's commit and rollback hooks, its
 /// busy handler, and during calls with a deadline or stop token its progress handler: an
-/// effect must not set them (it would end the protection until the next begin).
+/// effect must not set them (a commit hook of its own ends the protection until the next begin,
+/// which is noticed: `guards_commit` is false then).
 /// `reset` puts back synchronous and foreign_keys as they were after opening, and turns off
-/// query_only and ignore_check_constraints; temporary tables and attached databases stay.
+/// query_only and ignore_check_constraints; temporary tables and attached databases stay, as do
+/// other pragmas. A session left with locking_mode EXCLUSIVE is refused, and so discarded.
+///
+/// An operation must write to one database file, the one with its record: with WAL SQLite commits
+/// each attached file by itself, so a failure between two leaves one without the other
+/// (https://sqlite.org/lang_attach.html). This is not checked: BEGIN IMMEDIATE locks every
+/// attached file, and SQLite does not tell which were written.
 result<std::unique_ptr<session>> connect(options const&, call_limits const& = {});
 
 /// Works with a handle that the caller owns, keeps open longer than the session, and uses in
 /// one thread at a time. Never null.
 ///
-/// The caller's hooks stay, so commits are *not* kept to the session (`guards_commit` is
+/// `PRAGMA read_uncommitted` must be off: with a shared cache it shows records that are not
+/// committed. The caller's hooks stay, so commits are *not* kept to the session (`guards_commit` is
 /// false): an effect that commits is found at the save, but has committed. During a call with a
 /// wait limit, deadline or stop token the handle's busy handling is replaced; afterwards the
 /// busy time-out is as PRAGMA busy_timeout told before. A handler set with
@@ -112,7 +120,8 @@ sqlite3* handle(transaction const&) noexcept;
 
 /// True while a call of the session waits for another connection's lock.
 bool waiting(session&) noexcept;
-/// True while the handle has a transaction open, whoever began it. Not thread-safe.
+/// True while the handle has a transaction open, whoever began it; false for a session of
+/// another engine. Not thread-safe.
 bool in_transaction(session&) noexcept;
 /// How often SQLite has found a lock taken and asked whether to try again.
 std::uint64_t busy_calls(session&) noexcept;
