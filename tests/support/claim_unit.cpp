@@ -4,7 +4,7 @@
 namespace idem_test {
 
 claim_unit::claim_unit(scripted_world& w, idem::store const& s, unit_owner o)
-    : session(w), world_(w), store_(s), owner_(o) {}
+    : session(w), store_(s), owner_(o) {}
 
 void claim_unit::fail(idem::error const& e) {
   if (!end.failure) end.failure = e;

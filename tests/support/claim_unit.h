@@ -56,7 +56,6 @@ class claim_unit {
  private:
   void fail(idem::error const&);
 
-  scripted_world& world_;
   idem::store const& store_;
   unit_owner owner_;
 };

@@ -61,7 +61,7 @@ BOOST_AUTO_TEST_CASE(lengths_in_bytes) {
 
 BOOST_AUTO_TEST_CASE(no_nul) {
   for (auto const& p : parts) {
-    for (std::size_t at : {0, 3, 6})
+    for (std::size_t const at : {0U, 3U, 6U})
       expect_refused(p, std::string(secret).insert(at, 1, '\0'), "NUL");
   }
 }
