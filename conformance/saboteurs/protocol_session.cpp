@@ -69,6 +69,7 @@ kept_statement::kept_statement(statement const& s) : sql_(s.sql) {
 
 std::vector<parameter> kept_statement::parameters() const {
   std::vector<parameter> all;
+  all.reserve(values_.size());
   for (auto const& v : values_) all.push_back(std::visit(to_parameter{}, v));
   return all;
 }
@@ -90,6 +91,7 @@ protocol_session::protocol_session(std::unique_ptr<session> real, subject& s)
 result<std::vector<rows>> protocol_session::execute(std::span<statement const> all,
                                                     call_limits const& limits) {
   std::vector<rows> answers;
+  answers.reserve(all.size());
   for (auto const& s : all) {
     auto answered = one(texts_.kind_of(s.sql), s, limits);
     if (!answered) return std::unexpected(std::move(answered).error());

@@ -86,16 +86,19 @@ class unkeyed_session : public protocol_session {
   };
 
   result<rows> look(statement const& claim, call_limits const& l) {
-    auto const key = identity_text(claim, identity_in_claim);
-    statement const find{texts().find(), claim.parameters.first(3)};
-    auto& reader = reader_ ? *reader_ : real();
-    auto found = reader.execute(std::span(&find, 1), l);
-    if (found && found->front().empty()) std::this_thread::sleep_for(busy_server);
+    bool const taken = is_taken(claim, l);
+    if (!taken) std::this_thread::sleep_for(busy_server);
     if (auto begun = now_begin(); !begun) return std::unexpected(std::move(begun).error());
-    if (!found) return std::unexpected(std::move(found).error());
-    if (!found->front().empty()) return conflict();
-    claims_.push_back({key, kept_statement(claim)});
+    if (taken) return conflict();
+    claims_.push_back({identity_text(claim, identity_in_claim), kept_statement(claim)});
     return one_row();
+  }
+  // A look that would have to wait, or fails, has found nothing.
+  bool is_taken(statement const& claim, call_limits l) {
+    l.wait_limit = std::chrono::milliseconds(0);
+    statement const find{texts().find(), claim.parameters.first(3)};
+    auto found = (reader_ ? *reader_ : real()).execute(std::span(&find, 1), l);
+    return found && !found->front().empty();
   }
 
   /// What a loaded server makes of the time between the look and the write.
@@ -173,7 +176,7 @@ class record_later_session final : public unkeyed_session {
     return unkeyed_session::rollback();
   }
   result<> reset() noexcept override try {
-    (void)write_records({});
+    if (auto written = write_records({}); !written) return written;
     return unkeyed_session::reset();
   } catch (...) {
     return std::unexpected(error{});
@@ -190,7 +193,8 @@ class record_later_session final : public unkeyed_session {
   result<> write_records(call_limits const& l) {
     if (saves_.empty()) return {};
     auto written = write_all(std::exchange(saves_, {}), l);
-    if (!written) (void)real().rollback();
+    if (written) return written;
+    if (auto ended = real().rollback(); !ended) return ended;
     return written;
   }
 
@@ -258,7 +262,9 @@ class record_later_contract final : public on_sessions<record_later_session> {
     };
     auto answered = on_sessions::run(watched, r, in_its_own_transaction, o);
     auto lease = session_lease::acquire(watched, {});
-    if (lease && watched.current() != nullptr) (void)watched.current()->write_records({});
+    if (!lease || watched.current() == nullptr) return answered;
+    if (auto written = watched.current()->write_records({}); !written)
+      return std::unexpected(std::move(written).error());
     return answered;
   }
 };

@@ -25,9 +25,8 @@ class cleaning_session final : public protocol_session {
     return protocol_session::begin(o);
   }
   result<> rollback() noexcept override try {
-    auto ended = protocol_session::rollback();
-    if (ended) clean();
-    return ended;
+    if (auto ended = protocol_session::rollback(); !ended) return ended;
+    return clean();
   } catch (...) {
     return std::unexpected(error{});
   }
@@ -43,14 +42,17 @@ class cleaning_session final : public protocol_session {
     return committed;
   }
 
-  void clean() {
+  result<> clean() {
     for (auto const& claim : std::exchange(asked_for_, {})) {
       auto const parameters = claim.parameters();
       auto id = identity::make({text(parameters[0]), text(parameters[1]), text(parameters[2])});
+      if (!id) return std::unexpected(std::move(id).error());
       auto tx = transaction::begin(real());
-      if (!id || !tx) continue;
-      if (subject_.delete_record(*tx, *id)) (void)tx->commit();
+      if (!tx) return std::unexpected(std::move(tx).error());
+      if (auto deleted = subject_.delete_record(*tx, *id); !deleted) return deleted;
+      if (auto committed = tx->commit(); !committed) return committed;
     }
+    return {};
   }
   static std::string_view text(parameter const& p) {
     auto const* bytes = std::get_if<blob_view>(&p.get());
@@ -82,7 +84,9 @@ class careless_contract final : public on_sessions<careless_rollback_session> {
       auto lease = session_lease::acquire(source, {});
       if (!lease) return std::unexpected(std::move(lease).error());
       auto status = (*lease)->status();
-      if (status && *status == transaction_status::open) (void)(*lease)->commit({}, {});
+      if (status && *status == transaction_status::open)
+        if (auto ended = (*lease)->commit({}, {}); !ended)
+          return std::unexpected(std::move(ended).error());
     }
     return on_sessions::run(source, r, f, o);
   }

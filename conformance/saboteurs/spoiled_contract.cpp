@@ -54,11 +54,13 @@ result<request> spoiled_contract::from_json(identity_parts id, std::string_view 
   return contract_decorator::from_json(parts.view(), kept(json), std::move(options));
 }
 
-std::optional<replayed> spoiled_contract::second_look(session& s, request const& r) {
-  auto found = contract_decorator::find(s, r.identity());
-  if (!found || !*found || (*found)->state == record_state::claimed) return std::nullopt;
-  if (!takes_for_same((*found)->fingerprint, r)) return std::nullopt;
-  return replayed{(*found)->response, (*found)->state == record_state::refused};
+std::optional<replayed> spoiled_contract::second_look(session& s, request const& asked) {
+  auto read = contract_decorator::find(s, asked.identity());
+  if (!read) return std::nullopt;
+  std::optional<record> const& found = *read;
+  if (!found || found->state == record_state::claimed) return std::nullopt;
+  if (!takes_for_same(found->fingerprint, asked)) return std::nullopt;
+  return replayed{found->response, found->state == record_state::refused};
 }
 
 result<outcome> spoiled_contract::run(session_source& source, request const& r,
@@ -85,9 +87,11 @@ result<claim_result> spoiled_contract::claim(transaction& tx, request const& r,
 }
 
 result<std::optional<record>> spoiled_contract::find(session& s, identity const& id) {
-  auto found = contract_decorator::find(s, id);
-  if (found && *found) spoil((*found)->response);
-  return found;
+  auto read = contract_decorator::find(s, id);
+  if (!read) return read;
+  std::optional<record>& found = *read;
+  if (found) spoil(found->response);
+  return read;
 }
 
 result<resolution> spoiled_contract::resolve(session& s, request const& r,

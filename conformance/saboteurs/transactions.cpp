@@ -104,7 +104,7 @@ class retrying_session final : public trusting_session {
   using trusting_session::trusting_session;
 
  private:
-  static constexpr int max_tries = 3;
+  static constexpr int max_tries = 2;
 
   result<rows> one(statement_kind, statement const& s, call_limits const& l) override {
     auto answered = pass(s, l);
