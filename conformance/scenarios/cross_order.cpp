@@ -17,9 +17,11 @@ result<> cross_order::take_both(transaction& tx, std::size_t side) {
   if (auto one = take_one(tx, side, keys_[side]); !one) return count(tx, one.error());
   meet(side);
   if (auto other = take_one(tx, side, keys_[1 - side]); !other) return count(tx, other.error());
+  has_both_[side] = true;
   // So that the other one, victim or not, meets the keys again before they are committed.
-  context_.await(
-      [&] { return over_[1 - side] || context_.engine().waiting(*sessions_[1 - side]); });
+  context_.await([&, other = 1 - side] {
+    return has_both_[other] || over_[other] || context_.engine().waiting(*sessions_[other]);
+  });
   return write_effects(tx, side);
 }
 

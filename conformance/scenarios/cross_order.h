@@ -46,6 +46,7 @@ class cross_order {
   std::array<operation, 2> keys_;
   std::array<std::vector<history_entry>, 2> taken_;
   std::array<std::atomic<int>, 2> arrivals_{};
+  std::array<std::atomic<bool>, 2> has_both_{};
   std::array<std::atomic<bool>, 2> over_{};
   std::atomic<int> deadlocks_ = 0;
   std::atomic<bool> waited_ = false;
