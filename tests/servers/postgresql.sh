@@ -37,7 +37,8 @@ postgresql_configure() {
   if (($1)); then
     sync=on
     # What was written without fsync reaches the disk before anything is called durable.
-    in_server "$bin/initdb" --sync-only -D "$inside/data" >/dev/null
+    in_server "$bin/initdb" --sync-only -D "$inside/data" >"$own/make.log" 2>&1 ||
+      fail "$name: could not write its data to disk; see $own/make.log"
   fi
   cat >"$home/data/pg_hba.conf" <<TEXT
 local all all trust
@@ -81,7 +82,7 @@ postgresql_is_durable() {
 postgresql_fill() {
   local password
   password=$(<"$own/password")
-  sql postgres <<TEXT
+  sql postgres >>"$own/make.log" 2>&1 <<TEXT || fail "$name: no databases; see $own/make.log"
 SET password_encryption = 'scram-sha-256';
 ALTER ROLE postgres PASSWORD '$password';
 CREATE ROLE idem LOGIN PASSWORD '$password';
