@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSL-1.0
 # Finds what the components need and decides which components are built: IDEM_SQLITE,
-# IDEM_MEMORY and IDEM_CONFORMANCE are ON or OFF afterwards.
+# IDEM_POSTGRESQL, IDEM_MEMORY and IDEM_CONFORMANCE are ON or OFF afterwards.
 
 # Header-only, and used by .cpp files alone: a user of an installed idem needs none of them.
 find_path(IDEM_RAPIDJSON_INCLUDE_DIR rapidjson/reader.h)
@@ -16,6 +16,9 @@ if(NOT IDEM_RAPIDJSON_INCLUDE_DIR)
 endif()
 if(NOT TARGET SQLite::SQLite3)
   find_package(SQLite3 QUIET)
+endif()
+if(NOT TARGET PostgreSQL::PostgreSQL)
+  find_package(PostgreSQL 14 QUIET)
 endif()
 if(NOT TARGET fmt::fmt)
   find_package(fmt QUIET)
@@ -57,6 +60,7 @@ endfunction()
 
 idem_switch(memory)
 idem_switch(sqlite SQLite::SQLite3)
+idem_switch(postgresql PostgreSQL::PostgreSQL Threads::Threads)
 idem_switch(
   conformance fmt::fmt pugixml::pugixml Threads::Threads IDEM_TOML_INCLUDE_DIR
   IDEM_NLOHMANN_JSON_INCLUDE_DIR)

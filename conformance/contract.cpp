@@ -94,4 +94,9 @@ std::unique_ptr<session> contract_decorator::adapt(std::unique_ptr<session> s) {
   return real_->adapt(std::move(s));
 }
 
+session& innermost(session& s) noexcept {
+  auto* decorator = dynamic_cast<session_decorator*>(&s);
+  return decorator == nullptr ? s : innermost(decorator->real());
+}
+
 }  // namespace idem::inline v1::conformance

@@ -94,8 +94,7 @@ result<record> decode(std::vector<value> const& row) {
   return r;
 }
 
-result<std::optional<record>> first_record(std::vector<rows> const& answered) {
-  auto const& found = answered.back();
+result<std::optional<record>> first_record(rows const& found) {
   if (found.empty()) return std::optional<record>();
   auto decoded = decode(found[0]);
   if (!decoded) return std::unexpected(std::move(decoded).error());
@@ -137,7 +136,7 @@ result<claim_step> read_after_conflict(store_core const& core, session& s, ident
   statement const read{core.sql.read_winner, keys};
   auto answered = s.execute(std::span(&read, 1), limits);
   if (!answered) return std::unexpected(std::move(answered).error());
-  auto found = first_record(*answered);
+  auto found = first_record(answered->front());
   if (!found) return std::unexpected(std::move(found).error());
   if (!*found) return claim_step(claim_invisible{});
   return claim_step(std::move(**found));
@@ -172,9 +171,11 @@ result<claim_step> send_claim(store_core const& core, session& s, claim_input co
   if (in.store_canonical_request) canonical = in.request->canonical();
   auto const all = claim_parameters(id, in.attempt, *print, canonical);
   auto const keys = key_parameters(id);
-  std::array<statement, 2> const both{statement{core.sql.claim, without_clock(core.facts, all)},
-                                      statement{core.sql.read_winner, keys}};
-  auto answered = s.execute(std::span(both).first(core.facts.pipelines ? 2 : 1), limits);
+  std::array<statement, 3> const steps{statement{core.sql.claim, without_clock(core.facts, all)},
+                                       statement{core.sql.read_winner, keys},
+                                       statement{core.sql.savepoint, {}}};
+  std::size_t const in_one_trip = in.with_savepoint ? 3 : 2;
+  auto answered = s.execute(std::span(steps).first(core.facts.pipelines ? in_one_trip : 1), limits);
   if (!answered) {
     bool const taken = core.facts.conflict == claim_conflict::unique_violation &&
                        answered.error().what == errc::unique_violation;
@@ -183,7 +184,7 @@ result<claim_step> send_claim(store_core const& core, session& s, claim_input co
   }
   if (answered->front().affected == 1) return claim_step(claim_inserted{});
   if (!core.facts.pipelines) return read_after_conflict(core, s, id, limits);
-  auto found = first_record(*answered);
+  auto found = first_record((*answered)[1]);
   if (!found) return std::unexpected(std::move(found).error());
   if (!*found) return claim_step(claim_invisible{});
   return claim_step(std::move(**found));
@@ -217,7 +218,7 @@ result<std::optional<record>> read_record(store_core const& core, session& s, id
   statement const read{core.sql.find, keys};
   auto answered = s.execute(std::span(&read, 1), limits);
   if (!answered) return std::unexpected(std::move(answered).error());
-  return first_record(*answered);
+  return first_record(answered->front());
 }
 
 namespace {
@@ -284,7 +285,7 @@ result<> send_save(store_core const& core, session& s, identity const& id,
   statement const save{core.sql.save, without_clock(core.facts, parameters.all)};
   auto answered = s.execute(std::span(&save, 1), limits);
   if (!answered) return save_failed(core, std::move(answered).error());
-  if (answered->front().affected == 1) return {};
+  if (core.facts.save_fails_in_server || answered->front().affected == 1) return {};
   auto unmatched = fail(errc::save_unmatched, advice::never,
                         "the claim is no longer in its table: nothing may delete or change it "
                         "before the commit");

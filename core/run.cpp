@@ -166,7 +166,7 @@ void run_operation::notify_wait() {
 result<outcome> run_operation::claim_and_run() {
   call_limits const waiting{options_.deadline, options_.stop, options_.wait_limit};
   claim_input const input{&request_, attempt_, options_.write_version,
-                          options_.store_canonical_request};
+                          options_.store_canonical_request, true};
   auto step = send_claim(core_, *state_->session, input, waiting);
   notify_wait();
   if (step) suspect_.reset();
@@ -190,8 +190,10 @@ result<outcome> run_operation::claim_and_run() {
 }
 
 result<outcome> run_operation::after_claim() {
-  if (auto marked = run_one(*state_->session, core_.sql.savepoint, limits_); !marked)
-    return at(std::move(marked).error(), phase::claim, certainty::not_executed);
+  if (!core_.facts.pipelines) {
+    if (auto marked = run_one(*state_->session, core_.sql.savepoint, limits_); !marked)
+      return at(std::move(marked).error(), phase::claim, certainty::not_executed);
+  }
   if (pending_refusal_) return finish(record_state::refused, *pending_refusal_);
   return run_effect();
 }
@@ -238,7 +240,8 @@ result<void> run_operation::prove_same_transaction(error const& failure) {
   if (*status == transaction_status::idle) {
     gone = !state_->ended_by_failure.value_or(false);
   }
-  if (*status == transaction_status::open) {
+  if (*status == transaction_status::open ||
+      (*status == transaction_status::failed && core_.facts.failed_statement_aborts_transaction)) {
     auto back = run_one(s, core_.sql.rollback_to_savepoint, limits_);
     if (!back && calls_for_restart(back.error()))
       return at(std::move(back).error(), phase::effect, certainty::rolled_back);

@@ -212,6 +212,10 @@ result<> install(session& s, table_names wanted, call_limits const& limits) {
   if (!options.limits.wait_limit) options.limits.wait_limit = std::chrono::seconds(30);
   auto tx = transaction::begin(s, options);
   if (!tx) return std::unexpected(std::move(tx).error());
+  if (!s.sql().schema.lock.empty()) {
+    if (auto locked = query(s, s.sql().schema.lock, *names, options.limits); !locked)
+      return std::unexpected(std::move(locked).error());
+  }
   // Read inside the transaction: another process may have installed while we waited.
   auto installed = installed_version(s, *names, limits);
   if (!installed) return std::unexpected(std::move(installed).error());

@@ -37,6 +37,8 @@ struct claim_input {
   attempt_id attempt;
   fingerprint_version write_version;
   bool store_canonical_request;
+  /// The savepoint for the effect is wanted: where the driver pipelines it travels with the claim.
+  bool with_savepoint = false;
 };
 
 struct claim_inserted {};

@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <cstdio>
 
+#if IDEM_HAS_POSTGRESQL
+#include <idem/postgresql.h>
+#endif
 #if IDEM_HAS_SQLITE
 #include <idem/sqlite.h>
 #endif
@@ -31,9 +34,10 @@ std::unexpected<error> unknown(std::string_view what, std::string_view name) {
       std::ranges::all_of(
           name,
           [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+'; });
-  e.message = fmt::format("no engine of this build has the {}{}: there is{}", what,
-                          plain ? fmt::format(" '{}'", name) : " given",
-                          IDEM_HAS_SQLITE ? " sqlite" : " none");
+  e.message = fmt::format(
+      "no engine of this build has the {}{}: there is{}{}{}", what,
+      plain ? fmt::format(" '{}'", name) : " given", IDEM_HAS_POSTGRESQL ? " postgresql" : "",
+      IDEM_HAS_SQLITE ? " sqlite" : "", IDEM_HAS_POSTGRESQL || IDEM_HAS_SQLITE ? "" : " none");
   return std::unexpected(std::move(e));
 }
 
@@ -48,12 +52,22 @@ result<std::unique_ptr<session>> open_target(std::string_view url) {
     return sqlite::connect(*options);
   }
 #endif
+#if IDEM_HAS_POSTGRESQL
+  if (scheme == "postgresql" || scheme == "postgres") {
+    auto options = postgresql::parse_url(url);
+    if (!options) return std::unexpected(std::move(options).error());
+    return postgresql::connect(*options);
+  }
+#endif
   return unknown("scheme", scheme);
 }
 
 result<dialect const*> find_dialect(std::string_view engine) {
 #if IDEM_HAS_SQLITE
   if (engine == "sqlite") return &sqlite::dialect_value();
+#endif
+#if IDEM_HAS_POSTGRESQL
+  if (engine == "postgresql") return &postgresql::dialect_value();
 #endif
   return unknown("name", engine);
 }

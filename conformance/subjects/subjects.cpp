@@ -14,6 +14,9 @@ result<std::unique_ptr<subject>> make_subject(std::string_view url) {
 #if IDEM_HAS_SQLITE
   if (scheme == "sqlite") return make_sqlite_subject(url);
 #endif
+#if IDEM_HAS_POSTGRESQL
+  if (scheme == "postgresql" || scheme == "postgres") return make_postgresql_subject(url);
+#endif
   error e;
   e.what = errc::configuration;
   e.phase = phase::connect;
@@ -28,6 +31,9 @@ result<std::unique_ptr<subject>> make_subject(std::string_view url) {
               ": write one of"
 #if IDEM_HAS_SQLITE
               " sqlite:FILE, sqlite::memory:,"
+#endif
+#if IDEM_HAS_POSTGRESQL
+              " postgresql://HOST/DATABASE,"
 #endif
               " memory:";
   return std::unexpected(std::move(e));

@@ -15,4 +15,8 @@ result<std::unique_ptr<subject>> make_subject(std::string_view url);
 result<std::unique_ptr<subject>> make_sqlite_subject(std::string_view url);
 #endif
 
+#if IDEM_HAS_POSTGRESQL
+result<std::unique_ptr<subject>> make_postgresql_subject(std::string_view url);
+#endif
+
 }  // namespace idem::inline v1::conformance

@@ -16,7 +16,7 @@ flavour like_postgresql() {
   f.facts.witness = transaction_witness::save;
   f.facts.pipelines = true;
   f.facts.save_fails_in_server = true;
-  f.failed_statement_aborts = true;
+  f.facts.failed_statement_aborts_transaction = true;
   return f;
 }
 
@@ -93,14 +93,18 @@ constexpr change changes[] = {
     {"proves_absence",
      [](flavour& f) { f.facts.claim_proves_absence = !f.facts.claim_proves_absence; }},
     {"guards", [](flavour& f) { f.guards_commit = !f.guards_commit; }},
-    {"aborts", [](flavour& f) { f.failed_statement_aborts = !f.failed_statement_aborts; }},
+    {"aborts",
+     [](flavour& f) {
+       f.facts.failed_statement_aborts_transaction = !f.facts.failed_statement_aborts_transaction;
+     }},
     {"begin_locks", [](flavour& f) { f.lock_at_begin = !f.lock_at_begin; }},
     {"savepoints", [](flavour& f) { f.savepoint_names_move = !f.savepoint_names_move; }},
 };
 
 bool can_exist(flavour const& f) {
   // A failed claim that aborts its transaction could not be followed by the winner's read.
-  if (f.failed_statement_aborts && f.facts.conflict == claim_conflict::unique_violation)
+  if (f.facts.failed_statement_aborts_transaction &&
+      f.facts.conflict == claim_conflict::unique_violation)
     return false;
   // One writer for the whole database: a wait there can be for any of them, and ends them all.
   if (f.lock_at_begin && f.facts.claim_wait_names_identity) return false;

@@ -18,11 +18,10 @@ namespace idem_test {
 struct flavour {
   std::string name;
   idem::traits facts;
-  bool guards_commit = false;            ///< the handle cannot commit behind idem's back
-  bool failed_statement_aborts = false;  ///< after an error the transaction hears only ROLLBACK
-  bool lock_at_begin = false;            ///< one writer: begin waits, and for any transaction
-  bool savepoint_names_move = false;     ///< a second savepoint of one name replaces the first
-  bool empty_is_null = false;            ///< an empty binary value reads back as NULL
+  bool guards_commit = false;         ///< the handle cannot commit behind idem's back
+  bool lock_at_begin = false;         ///< one writer: begin waits, and for any transaction
+  bool savepoint_names_move = false;  ///< a second savepoint of one name replaces the first
+  bool empty_is_null = false;         ///< an empty binary value reads back as NULL
 };
 
 /// The engines idem is written for, each once.

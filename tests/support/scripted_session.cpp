@@ -59,7 +59,8 @@ void scripted_session::drop_connection(fault_kind how) {
 }
 
 void scripted_session::fail_transaction() {
-  if (has_open_transaction() && world_->server.kind().failed_statement_aborts) failed_ = true;
+  if (has_open_transaction() && world_->server.kind().facts.failed_statement_aborts_transaction)
+    failed_ = true;
 }
 
 // A fault that comes from the server, as an error of one statement.
@@ -102,9 +103,9 @@ idem::result<> scripted_session::begin(idem::begin_options const&) {
   return {};
 }
 
-std::optional<error> scripted_session::refuse_statement() {
+std::optional<error> scripted_session::refuse_statement(std::string_view sql) {
   if (!connected_) return engine_error(native::lost);
-  if (failed_) return engine_error(native::aborted);
+  if (failed_ && !sql.starts_with("ROLLBACK TO")) return engine_error(native::aborted);
   if (begun_by_port_ && !has_open_transaction()) return engine_error(native::replaced);
   if (transaction_ && world_->server.was_killed(*transaction_)) {
     world_->server.rollback(*transaction_);
@@ -116,7 +117,7 @@ std::optional<error> scripted_session::refuse_statement() {
 idem::result<std::vector<rows>> scripted_session::run_all(std::span<statement const> all) {
   std::vector<rows> answers;
   for (auto const& one : all) {
-    if (auto refused = refuse_statement()) return std::unexpected(std::move(*refused));
+    if (auto refused = refuse_statement(one.sql)) return std::unexpected(std::move(*refused));
     auto answered = run(one);
     if (!answered) return std::unexpected(std::move(answered).error());
     answers.push_back(std::move(*answered));
@@ -147,7 +148,7 @@ idem::result<std::vector<rows>> scripted_session::struck(fault const& f,
 idem::result<std::vector<rows>> scripted_session::execute(std::span<statement const> all,
                                                           idem::call_limits const&) {
   auto const fault = world_->step(port_call::execute);
-  if (auto refused = refuse_statement()) return std::unexpected(std::move(*refused));
+  if (auto refused = refuse_statement(all.front().sql)) return std::unexpected(std::move(*refused));
   return fault ? struck(*fault, all) : run_all(all);
 }
 
@@ -161,7 +162,7 @@ idem::result<> scripted_session::commit(std::span<statement const> last, idem::c
     e.certainty = certainty::rolled_back;
     return std::unexpected(std::move(e));
   }
-  if (auto refused = refuse_statement()) {
+  if (auto refused = refuse_statement("COMMIT")) {
     refused->certainty = certainty::rolled_back;
     return std::unexpected(std::move(*refused));
   }

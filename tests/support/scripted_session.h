@@ -127,7 +127,7 @@ class scripted_session final : public idem::session {
 
   idem::result<std::vector<idem::rows>> struck(fault const&, std::span<idem::statement const>);
   idem::error fail_as(fault_kind);
-  std::optional<idem::error> refuse_statement();
+  std::optional<idem::error> refuse_statement(std::string_view sql);
   idem::result<std::vector<idem::rows>> run_all(std::span<idem::statement const>);
   void drop_connection(fault_kind);
   void fail_transaction();

@@ -136,7 +136,10 @@ scripted_session::answer scripted_session::run_savepoint(std::string_view sql) {
   bool const done = sql == "ROLLBACK TO idem" ? server.back_to(*transaction_, "idem")
                     : sql == "RELEASE idem"   ? server.release(*transaction_, "idem")
                                               : false;
-  if (done) return rows{};
+  if (done) {
+    failed_ = false;
+    return rows{};
+  }
   fail_transaction();
   return fail(native::no_savepoint);
 }

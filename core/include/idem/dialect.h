@@ -38,6 +38,9 @@ struct traits {
   /// The save fails in the server unless exactly one row matched, so that COMMIT may travel
   /// with it.
   bool save_fails_in_server = false;
+  /// After a statement failed the transaction takes nothing but a rollback, to a savepoint or
+  /// of all.
+  bool failed_statement_aborts_transaction = false;
   /// A committed read outside a transaction is cheaper than a claim, so it is tried first.
   bool look_before_claim = false;
   /// The engine has no clock of its own: the host's time is bound as the last parameter of
@@ -112,6 +115,9 @@ struct schema_statements {
   std::string_view private_schema;
   /// Largest identifier the engine takes, in bytes.
   std::size_t max_identifier_bytes;
+  /// Keeps other installers of the same tables out until the transaction ends; empty where
+  /// beginning it does.
+  std::string_view lock;
   /// One row if the version table exists.
   std::string_view version_table_exists;
   /// The installed version.

@@ -87,11 +87,14 @@ class session_decorator : public session {
   std::optional<error> pending_error() noexcept override { return real_->pending_error(); }
   bool guards_commit() const noexcept override { return real_->guards_commit(); }
 
- protected:
   session& real() noexcept { return *real_; }
 
  private:
   std::unique_ptr<session> real_;
 };
+
+/// The session below all decorators: the one that the subject's `connect` gave. Touches nothing
+/// that a call of another thread uses.
+session& innermost(session&) noexcept;
 
 }  // namespace idem::inline v1::conformance

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: BSL-1.0
+#include <idem/conformance/contract.h>
+#include <idem/conformance/sql_subject.h>
+#include <idem/postgresql.h>
+#include <idem/url.h>
+
+#include <array>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "conformance/subjects/subjects.h"
+
+namespace idem::inline v1::conformance {
+
+namespace {
+
+// clang-format off
+constexpr std::array<std::string_view, 12> create{
+    "CREATE TABLE IF NOT EXISTS {schema}.{prefix}ledger (seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, tag text NOT NULL, nonce text NOT NULL, worker bigint NOT NULL, amount bigint NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS {schema}.{prefix}balance (id integer PRIMARY KEY, amount bigint NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS {schema}.{prefix}taken (id integer PRIMARY KEY)",
+    "CREATE TABLE IF NOT EXISTS {schema}.{prefix}contended (id integer PRIMARY KEY, amount bigint NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS {schema}.{prefix}parent (id integer PRIMARY KEY)",
+    "CREATE TABLE IF NOT EXISTS {schema}.{prefix}child (parent integer NOT NULL REFERENCES {schema}.{prefix}parent (id) DEFERRABLE INITIALLY DEFERRED)",
+    "CREATE TABLE IF NOT EXISTS {schema}.{prefix}hidden (scope bytea NOT NULL, operation bytea NOT NULL, idem_key bytea NOT NULL)",
+    "INSERT INTO {schema}.{prefix}balance (id, amount) VALUES (1, 0) ON CONFLICT (id) DO NOTHING",
+    "INSERT INTO {schema}.{prefix}taken (id) VALUES (1) ON CONFLICT (id) DO NOTHING",
+    "INSERT INTO {schema}.{prefix}contended (id, amount) VALUES (1, 0) ON CONFLICT (id) DO NOTHING",
+    "CREATE OR REPLACE FUNCTION {schema}.{prefix}hide() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN IF EXISTS (SELECT 1 FROM {schema}.{prefix}hidden AS h WHERE h.scope = NEW.scope AND h.operation = NEW.operation AND h.idem_key = NEW.idem_key) THEN RETURN NULL; END IF; RETURN NEW; END'",
+    "CREATE COLLATION IF NOT EXISTS {schema}.{prefix}folding (provider = icu, locale = 'und-u-ks-level1', deterministic = false)"};
+constexpr std::array<std::string_view, 6> clear{
+    "DROP TRIGGER IF EXISTS {prefix}hide ON {schema}.{prefix}record",
+    "DELETE FROM {schema}.{prefix}hidden",
+    "DELETE FROM {schema}.{prefix}child",
+    "DELETE FROM {schema}.{prefix}ledger",
+    "DELETE FROM {schema}.{prefix}record",
+    "UPDATE {schema}.{prefix}balance SET amount = 0"};
+// A trigger that returns NULL drops the insert without an error: a conflict with no row to see.
+// https://www.postgresql.org/docs/15/trigger-definition.html
+constexpr std::array<std::string_view, 3> hide{
+    "DELETE FROM {schema}.{prefix}hidden",
+    "CREATE OR REPLACE TRIGGER {prefix}hide BEFORE INSERT ON {schema}.{prefix}record FOR EACH ROW EXECUTE FUNCTION {schema}.{prefix}hide()",
+    "INSERT INTO {schema}.{prefix}hidden (scope, operation, idem_key) VALUES (?, ?, ?)"};
+constexpr std::array<std::string_view, 2> unhide{
+    "DROP TRIGGER IF EXISTS {prefix}hide ON {schema}.{prefix}record",
+    "DELETE FROM {schema}.{prefix}hidden"};
+constexpr std::array<std::string_view, 3> insert_null_key{
+    "INSERT INTO {schema}.{prefix}record (scope, operation, idem_key, attempt, fingerprint_version, fingerprint, state, response_status, response_headers, has_body, created_at_us) VALUES (NULL, 'a', 'b', decode(repeat('00', 16), 'hex'), 1, decode(repeat('00', 32), 'hex'), 0, 0, '', 0, 0)",
+    "INSERT INTO {schema}.{prefix}record (scope, operation, idem_key, attempt, fingerprint_version, fingerprint, state, response_status, response_headers, has_body, created_at_us) VALUES ('a', NULL, 'b', decode(repeat('00', 16), 'hex'), 1, decode(repeat('00', 32), 'hex'), 0, 0, '', 0, 0)",
+    "INSERT INTO {schema}.{prefix}record (scope, operation, idem_key, attempt, fingerprint_version, fingerprint, state, response_status, response_headers, has_body, created_at_us) VALUES ('a', 'b', NULL, decode(repeat('00', 16), 'hex'), 1, decode(repeat('00', 32), 'hex'), 0, 0, '', 0, 0)"};
+
+constexpr subject_statements postgresql_statements{
+    .create = create,
+    .clear = clear,
+    .append = "INSERT INTO {schema}.{prefix}ledger (tag, nonce, worker, amount) VALUES (?, ?, ?, ?)",
+    .add = "UPDATE {schema}.{prefix}balance SET amount = amount + ? WHERE id = 1",
+    .ledger = "SELECT tag, nonce, worker, amount FROM {schema}.{prefix}ledger ORDER BY seq",
+    .balance = "SELECT amount FROM {schema}.{prefix}balance WHERE id = 1",
+    .record_row = "SELECT * FROM {schema}.{prefix}record WHERE scope = ? AND operation = ? AND idem_key = ?",
+    .record_count = "SELECT count(*) FROM {schema}.{prefix}record",
+    .delete_record = "DELETE FROM {schema}.{prefix}record WHERE scope = ? AND operation = ? AND idem_key = ?",
+    .break_constraint = "INSERT INTO {schema}.{prefix}taken (id) VALUES (1)",
+    .break_transaction = "SELECT 1 / (SELECT amount - amount FROM {schema}.{prefix}balance WHERE id = 1)",
+    .break_at_commit = "INSERT INTO {schema}.{prefix}child (parent) VALUES (42)",
+    .commit = "COMMIT",
+    .rollback = "ROLLBACK",
+    .begin = "BEGIN",
+    .collapses = "SELECT CASE WHEN ?::text = ?::text COLLATE {schema}.{prefix}folding THEN 1 ELSE 0 END",
+    .insert_null_key = insert_null_key,
+    .hide = hide,
+    .unhide = unhide};
+// clang-format on
+
+constexpr std::array<std::string_view, 13> settings{
+    "server_version",
+    "server_encoding",
+    "lc_collate",
+    "lc_messages",
+    "TimeZone",
+    "fsync",
+    "full_page_writes",
+    "synchronous_commit",
+    "default_transaction_isolation",
+    "lock_timeout",
+    "statement_timeout",
+    "idle_in_transaction_session_timeout",
+    "standard_conforming_strings",
+};
+
+constexpr std::string_view setting_sql = "SELECT current_setting(?)";
+constexpr std::string_view build_sql = "SELECT version()";
+constexpr std::string_view schema_sql =
+    "SELECT string_agg(c.relname || '.' || a.attname || ' ' || format_type(a.atttypid, "
+    "a.atttypmod),"
+    " ', ' ORDER BY c.relname, a.attnum) FROM pg_catalog.pg_class AS c"
+    " JOIN pg_catalog.pg_attribute AS a ON a.attrelid = c.oid AND a.attnum > 0"
+    " WHERE c.oid IN ('{schema}.{prefix}record'::regclass,"
+    " '{schema}.{prefix}schema_version'::regclass)";
+constexpr std::string_view process_sql = "SELECT pg_backend_pid()";
+constexpr std::string_view waiting_sql =
+    "SELECT 1 FROM pg_catalog.pg_locks WHERE pid = ? AND NOT granted";
+constexpr std::string_view transaction_sql = "SELECT pg_current_xact_id_if_assigned()::text";
+constexpr std::string_view take_lock_sql =
+    "SELECT amount FROM {schema}.{prefix}contended WHERE id = 1 FOR UPDATE";
+constexpr std::string_view wait_sql = "SELECT set_config('lock_timeout', ?, true)";
+
+class postgresql_subject final : public sql_subject {
+ public:
+  postgresql_subject(std::string target, postgresql::options options)
+      : sql_subject(postgresql_statements),
+        target_(std::move(target)),
+        options_(std::move(options)) {}
+
+  std::string name() const override { return "postgresql"; }
+  std::string target() const override { return target_; }
+  std::set<capability> declared() const override {
+    return {capability::processes,           capability::concurrent_writers,
+            capability::wait_names_identity, capability::deadlock,
+            capability::deferred_constraint, capability::lock_wait_in_effect,
+            capability::text_collation,      capability::statement_can_end_transaction};
+  }
+
+  result<std::vector<fact>> facts() override {
+    auto s = connect();
+    if (!s) return std::unexpected(std::move(s).error());
+    std::vector<fact> all{{"engine", "PostgreSQL"}, {"driver", postgresql::driver_version()}};
+    auto const add = [&](std::string_view name, std::string_view sql,
+                         std::span<parameter const> parameters) -> result<> {
+      auto answered = query(**s, sql, parameters);
+      if (!answered) return std::unexpected(std::move(answered).error());
+      all.push_back({std::string(name), as_text((*answered)[0][0])});
+      return {};
+    };
+    for (auto const name : settings) {
+      std::array<parameter, 1> const which{name};
+      if (auto added = add(name, setting_sql, which); !added)
+        return std::unexpected(std::move(added).error());
+    }
+    if (auto added = add("build", build_sql, {}); !added)
+      return std::unexpected(std::move(added).error());
+    if (auto added = add("schema", schema_sql, {}); !added)
+      return std::unexpected(std::move(added).error());
+    return all;
+  }
+
+  result<std::unique_ptr<session>> connect() override {
+    auto opened = postgresql::connect(options_);
+    if (!opened) return opened;
+    auto answered = query(**opened, process_sql);
+    if (!answered) return std::unexpected(std::move(answered).error());
+    std::scoped_lock const lock(mutex_);
+    processes_[opened->get()] = as_integer((*answered)[0][0]);
+    return opened;
+  }
+
+  result<std::string> session_id(session& s) override {
+    auto answered = query(s, process_sql);
+    if (!answered) return std::unexpected(std::move(answered).error());
+    return std::to_string(as_integer((*answered)[0][0]));
+  }
+
+  // The session may be inside a call of another thread: another one is asked about its process.
+  bool waiting(session& s) override {
+    std::scoped_lock const lock(mutex_);
+    auto const known = processes_.find(&innermost(s));
+    if (known == processes_.end()) return false;
+    if (!watcher_) {
+      auto opened = postgresql::connect(options_);
+      if (!opened) return false;
+      watcher_ = std::move(*opened);
+    }
+    std::array<parameter, 1> const process{known->second};
+    auto answered = query(*watcher_, waiting_sql, process);
+    return answered && !answered->empty();
+  }
+
+  result<std::string> transaction_id(session& s) override {
+    auto status = s.status();
+    if (!status) return std::unexpected(std::move(status).error());
+    if (*status == transaction_status::idle) return std::string();
+    if (*status != transaction_status::open) return std::string(transaction_failed);
+    auto answered = query(s, transaction_sql);
+    if (!answered) return std::unexpected(std::move(answered).error());
+    auto const& id = (*answered)[0][0];
+    return is_null(id) ? std::string("open") : as_text(id);
+  }
+
+  result<> restart() override {
+    error e;
+    e.what = errc::unsupported;
+    e.message = "the suite has no means to restart this server";
+    return std::unexpected(std::move(e));
+  }
+
+  result<> hold_lock(session& holder) override {
+    for (auto const sql : {std::string_view("BEGIN"), take_lock_sql})
+      if (auto ran = query(holder, sql); !ran) return std::unexpected(std::move(ran).error());
+    return {};
+  }
+
+  result<> release_lock(session& holder) override {
+    if (auto ran = query(holder, "ROLLBACK"); !ran) return std::unexpected(std::move(ran).error());
+    return {};
+  }
+
+  result<> want_lock(transaction& tx, std::chrono::milliseconds wait) override {
+    std::array<parameter, 1> const limit{parameter(static_cast<std::int64_t>(wait.count()))};
+    if (auto set = execute(tx, wait_sql, limit); !set) return set;
+    return execute(tx, take_lock_sql);
+  }
+
+ private:
+  static constexpr std::string_view transaction_failed = "failed";
+
+  std::string target_;
+  postgresql::options options_;
+  std::mutex mutex_;
+  std::map<session const*, std::int64_t> processes_;
+  std::unique_ptr<session> watcher_;
+};
+
+}  // namespace
+
+result<std::unique_ptr<subject>> make_postgresql_subject(std::string_view url) {
+  auto options = postgresql::parse_url(url);
+  if (!options) return std::unexpected(std::move(options).error());
+  auto parsed = parse_target_url(url);
+  auto shown = parsed ? without_password(*parsed) : std::string("postgresql:");
+  return std::make_unique<postgresql_subject>(std::move(shown), std::move(*options));
+}
+
+}  // namespace idem::inline v1::conformance

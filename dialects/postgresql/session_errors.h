@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <libpq-fe.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <idem/error.h>
+
+namespace idem::inline v1::postgresql::detail {
+
+struct result_deleter {
+  void operator()(PGresult* r) const noexcept { PQclear(r); }
+};
+using result_ptr = std::unique_ptr<PGresult, result_deleter>;
+
+/// What the server said is wrong, with the dialect's meaning of it.
+error error_of(PGresult const*);
+
+/// The connection ended under us: `connection_lost`.
+error lost(PGconn const*);
+
+/// An error of our own. Nothing was sent.
+error refusal_of(errc, std::string message);
+
+/// Did the server end the session with this error? Severity FATAL or PANIC.
+bool ends_session(PGresult const*) noexcept;
+
+std::string_view sqlstate_of(PGresult const*) noexcept;
+
+}  // namespace idem::inline v1::postgresql::detail

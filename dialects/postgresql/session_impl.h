@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSL-1.0
+#pragma once
+
+#include <libpq-fe.h>
+
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include <idem/postgresql.h>
+
+#include "dialects/postgresql/session_exchange.h"
+
+namespace idem::inline v1::postgresql::detail {
+
+class postgresql_session final : public session {
+ public:
+  enum class owner : std::uint8_t { session, caller };
+
+  postgresql_session(PGconn* conn, owner whose, bool prepared)
+      : conn_(conn), whose_(whose), exchange_(conn, prepared) {}
+  ~postgresql_session() override;
+
+  dialect const& sql() const noexcept override { return dialect_value(); }
+  result<transaction_status> status() override;
+  result<> begin(begin_options const&) override;
+  result<> commit(std::span<statement const> last, call_limits const&) override;
+  result<> rollback() noexcept override;
+  result<std::vector<rows>> execute(std::span<statement const>, call_limits const&) override;
+  result<> reset() noexcept override;
+  void* native_handle() noexcept override;
+  std::optional<error> pending_error() noexcept override;
+
+ private:
+  struct flush {
+    std::vector<command> commands;
+    std::size_t first = 0;  ///< where the caller's begin
+    bool begins = false;
+  };
+
+  bool usable() const noexcept;
+  void read_rollback() noexcept;
+  result<> ready(call_limits const&);
+  void add_begin(flush&) const;
+  result<flush_answer> send(flush const&, call_limits const&, impatience);
+  result<flush_answer> send_again_if_stale(flush const&, call_limits const&, impatience);
+  result<> send_rollback();
+  result<> run_now(std::string_view sql);
+  result<> committed(flush const&, flush_answer, std::size_t saves);
+  void ended() noexcept;
+
+  PGconn* conn_;
+  owner whose_;
+  exchange exchange_;
+  std::string_view begin_;     ///< not yet sent
+  bool begun_ = false;         ///< this session began a transaction and has not ended it
+  bool rolling_back_ = false;  ///< ROLLBACK is sent and its answer not read
+  bool broken_ = false;        ///< nothing can be said of the connection any more
+  bool handle_given_ = false;  ///< since the last reset
+};
+
+}  // namespace idem::inline v1::postgresql::detail
