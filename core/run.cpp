@@ -221,9 +221,13 @@ result<outcome> run_operation::effect_failed(error e) {
   // Whatever a nested call said of itself, this transaction is rolled back.
   if (e.advice == advice::resolve_first) e.advice = advice::never;
   if (e.what == errc::transaction_replaced) e.attempts.clear();  // another claim's
-  if (!calls_for_restart(e)) {
-    if (auto same = prove_same_transaction(e); !same)
-      return std::unexpected(std::move(same).error());
+  // The transaction's own transient error is the server's word on it. Any other proves nothing; it
+  // is started again all the same, for the next claim meets what was left, if there is a next one.
+  bool const restarts = calls_for_restart(e);
+  if (!restarts || !cause) {
+    auto same = prove_same_transaction(e);
+    if (!same && !restarts) return std::unexpected(std::move(same).error());
+    if (!same && same.error().what == errc::transaction_replaced) suspect_ = attempt_;
   }
   return at(std::move(e), phase::effect, certainty::rolled_back);
 }

@@ -75,8 +75,9 @@ result<> transaction_state::rollback() {
   return session->rollback();
 }
 
-void transaction_state::note_failure() {
-  if (session->guards_commit()) return;
+void transaction_state::note_failure(error const& e) {
+  // What was ended before this statement, or by its success, was not ended by its failure.
+  if (session->guards_commit() || e.what == errc::transaction_replaced) return;
   auto const status = session->status();
   ended_by_failure = status && *status == transaction_status::idle;
 }
@@ -184,7 +185,7 @@ result<rows> transaction::execute(std::string_view sql, std::span<parameter cons
   e.certainty = certainty::rolled_back;
   bool const restart = e.advice == advice::new_transaction || e.advice == advice::new_connection;
   if (restart && !state.restart_cause) state.restart_cause = e;
-  state.note_failure();
+  state.note_failure(e);
   return std::unexpected(std::move(e));
 }
 

@@ -249,7 +249,7 @@ error sqlite_session::refused_commit(error e, bool several_files) const {
 
 // The hook that was there is told when another is set. One that is not ours was set by the
 // effect, and what it let through is not known. https://sqlite.org/c3ref/commit_hook.html
-void sqlite_session::look_for_guard() noexcept {
+void sqlite_session::look_for_guard() const noexcept {
   if (!guard_.armed) return;
   if (sqlite3_commit_hook(db_, &commit_guard::on_commit, &guard_) != &guard_) guard_lost_ = true;
 }
