@@ -126,6 +126,11 @@ result<transaction> transaction::begin(idem::session& s, begin_options const& op
 }
 
 result<transaction> transaction::adopt(idem::session& s, observer* o, isolation wanted) {
+  // The savepoint of a claim made so would hide the run's, and a claim dropped there be committed.
+  if (dynamic_cast<detail::lent_session*>(&s) != nullptr)
+    return refuse(errc::unsupported, phase::preflight,
+                  "the transaction of an effect cannot be adopted: claim in the one that the "
+                  "effect was given");
   if (wanted != isolation::engine_default)
     return refuse(errc::isolation_mismatch, phase::preflight,
                   "the level of an adopted transaction cannot be proven: set it where the "
