@@ -53,8 +53,11 @@ sqlite_session::~sqlite_session() {
   if (begun_ || owned_) rollback();
   statements_.clear();
   if (!owned_) return;
-  // A statement that an effect did not finalize keeps the handle alive, but not this object.
-  // https://sqlite.org/c3ref/close.html
+  // A statement that an effect did not finalize keeps the handle alive, but not this object. One
+  // that is running would keep its locks too, and everybody else from the file, until this process
+  // ends. https://sqlite.org/c3ref/close.html
+  for (auto* s = sqlite3_next_stmt(db_, nullptr); s != nullptr; s = sqlite3_next_stmt(db_, s))
+    sqlite3_reset(s);
   sqlite3_busy_handler(db_, nullptr, nullptr);
   sqlite3_commit_hook(db_, nullptr, nullptr);
   sqlite3_rollback_hook(db_, nullptr, nullptr);
