@@ -80,9 +80,20 @@ bool sqlite_session::has_busy_statement(bool only_writers) const noexcept {
   return false;
 }
 
+// With WAL SQLite goes on writing to a file that was deleted or replaced, where nobody else will
+// find it. https://sqlite.org/c3ref/c_fcntl_begin_atomic_write.html#sqlitefcntlhasmoved
+bool sqlite_session::has_moved() const noexcept {
+  auto const* name = sqlite3_db_filename(db_, "main");
+  if (name == nullptr || *name == '\0') return false;  // a temporary one has no name from the start
+  int moved = 0;
+  return sqlite3_file_control(db_, "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK &&
+         moved != 0;
+}
+
 result<transaction_status> sqlite_session::status() {
   if (in_transaction())
     return guard_.broken ? transaction_status::failed : transaction_status::open;
+  if (has_moved()) return transaction_status::unknown;
   return has_busy_statement(false) ? transaction_status::busy : transaction_status::idle;
 }
 

@@ -61,6 +61,7 @@ class sqlite_session final : public session {
 
  private:
   bool in_transaction() const noexcept;
+  bool has_moved() const noexcept;
   result<> may_begin(begin_options const&) const;
   result<> may_run() const;
   result<> run_all(std::span<statement const>, std::vector<rows>&);

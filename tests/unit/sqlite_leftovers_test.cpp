@@ -55,4 +55,25 @@ BOOST_AUTO_TEST_CASE(a_statement_left_running_locks_nothing_once_its_session_is_
   BOOST_TEST(sqlite3_finalize(left) == SQLITE_OK);
 }
 
+BOOST_AUTO_TEST_CASE(a_file_that_was_moved_is_not_written_to_any_more) {
+  for (auto const* journal : {"wal", "delete"}) {
+    auto const file = folder / (std::string(journal) + ".db");
+    auto const file_url = "sqlite:" + file + "?journal=" + journal;
+    auto pool = sqlite::open_pool(file_url).value();
+    auto session = session_lease::acquire(*pool, {}).value();
+    schema::install(*session, {}).value();
+    auto const store = idem::store::open(*session).value();
+    lone_session source(*session);
+    BOOST_TEST((session->status().value() == transaction_status::idle));
+    std::filesystem::rename(file, file + ".old");
+    BOOST_TEST((session->status().value() == transaction_status::unknown), journal);
+    auto const called =
+        store.run(source, asked, [](transaction&) { return response{200, {}, ""}; });
+    BOOST_REQUIRE(!called);
+    BOOST_TEST(to_string(called.error().what) == "connection_lost");
+    BOOST_TEST(to_string(called.error().certainty) == "not_executed");
+    BOOST_TEST(number(*session, "SELECT count(*) FROM idem_record") == 0);
+  }
+}
+
 BOOST_AUTO_TEST_SUITE_END()
