@@ -158,6 +158,16 @@ result<> sqlite_session::may_run() const {
                 "was sent");
 }
 
+// The same code stands for another's lock and for a statement of this handle that still writes:
+// with one, RELEASE and COMMIT are refused. https://sqlite.org/lang_savepoint.html
+error sqlite_session::blocked_by_itself(error e) const {
+  if (!begun_ || primary(e.native.code) != SQLITE_BUSY || !has_busy_statement(true)) return e;
+  e.what = errc::session_not_idle;
+  e.advice = advice::never;
+  e.message = "a statement that writes is still running on the handle: reset or finalize it";
+  return e;
+}
+
 // What the hook stops is reported as a constraint; here it is known to be ours.
 error sqlite_session::stopped_by_guard(error e) const {
   if (!guard_.broken || e.native.code != SQLITE_CONSTRAINT_COMMITHOOK) return e;
@@ -177,7 +187,8 @@ result<> sqlite_session::run_all(std::span<statement const> all, std::vector<row
     if (auto may = may_run(); !may) return may;
     auto answered = run_statement(db_, statements_, one);
     if (!answered)
-      return std::unexpected(stopped_by_guard(wait_.explain(std::move(answered).error())));
+      return std::unexpected(
+          stopped_by_guard(blocked_by_itself(wait_.explain(std::move(answered).error()))));
     out.push_back(std::move(*answered));
     if (begun_ && !in_transaction())
       return refuse(errc::transaction_replaced, "the statement ended the transaction");
@@ -244,14 +255,7 @@ int sqlite_session::written_databases() const noexcept {
 // before that moment, and a hook is asked before it.
 error sqlite_session::refused_commit(error e, bool several_files) const {
   e.certainty = certainty::rolled_back;
-  if (in_transaction()) {
-    // The same code for a lock and for an own statement that is still writing.
-    if (primary(e.native.code) != SQLITE_BUSY || !has_busy_statement(true)) return e;
-    e.what = errc::session_not_idle;
-    e.advice = advice::never;
-    e.message = "a statement that writes is still running on the handle: reset or finalize it";
-    return e;
-  }
+  if (in_transaction()) return blocked_by_itself(std::move(e));
   int const code = primary(e.native.code);
   if (code == SQLITE_CONSTRAINT || (code == SQLITE_FULL && !several_files)) return e;
   e.what = errc::commit_in_doubt;

@@ -70,6 +70,7 @@ class sqlite_session final : public session {
   int written_databases() const noexcept;
   void look_for_guard() const noexcept;
   error refused_commit(error, bool several_files) const;
+  error blocked_by_itself(error) const;
   error stopped_by_guard(error) const;
   bool has_busy_statement(bool only_writers) const noexcept;
   void end() noexcept;

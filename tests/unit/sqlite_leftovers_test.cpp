@@ -55,6 +55,25 @@ BOOST_AUTO_TEST_CASE(a_statement_left_running_locks_nothing_once_its_session_is_
   BOOST_TEST(sqlite3_finalize(left) == SQLITE_OK);
 }
 
+BOOST_AUTO_TEST_CASE(a_writer_left_running_is_no_lock_of_another) {
+  auto pool = sqlite::open_pool(url, 1).value();
+  auto const store = idem::store::open(*pool).value();
+  sqlite3_stmt* left = nullptr;
+  int calls = 0;
+  auto const effect = [&](transaction& tx) -> result<answer> {
+    if (++calls == 1) left = start(tx.session(), "INSERT INTO t VALUES (3), (4) RETURNING x");
+    return answer(response{200, {}, "r"});
+  };
+  auto const called = store.run(*pool, asked, effect);
+  BOOST_REQUIRE(!called);
+  BOOST_TEST(to_string(called.error().what) == "session_not_idle");
+  BOOST_TEST(to_string(called.error().certainty) == "rolled_back");
+  BOOST_TEST(to_string(called.error().advice) == "never");
+  BOOST_TEST(calls == 1);
+  sqlite3_finalize(left);
+  BOOST_TEST(number(*other, "SELECT count(*) FROM t") == 2);
+}
+
 BOOST_AUTO_TEST_CASE(a_file_that_was_moved_is_not_written_to_any_more) {
   for (auto const* journal : {"wal", "delete"}) {
     auto const file = folder / (std::string(journal) + ".db");
