@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/held_sources.h"
 #include "core/notify.h"
 
 namespace idem::inline v1::detail {
@@ -81,8 +82,13 @@ result<outcome> run_operation::go() {
 }
 
 result<outcome> run_operation::try_once() {
+  if (held_source::count(source_) >= source_.capacity())
+    return std::unexpected(make_error(errc::session_not_idle, phase::connect, advice::never,
+                                      "the runs around this one have every session of the pool: "
+                                      "enlarge it"));
   auto lease = session_lease::acquire(source_, limits_);
   if (!lease) return at(std::move(lease).error(), phase::connect, certainty::not_executed);
+  held_source const holds(source_);
   auto answered = on_session(*lease);
   if (answered) return answered;
   error& e = answered.error();

@@ -46,6 +46,25 @@ struct nested {
 
 BOOST_FIXTURE_TEST_SUITE(nested_run, nested)
 
+BOOST_AUTO_TEST_CASE(in_a_pool_that_its_own_callers_hold_it_is_refused_at_once) {
+  auto const one = memory::pool(db, 1);
+  BOOST_REQUIRE(run_nested(*one));
+  BOOST_REQUIRE((inner && !*inner));
+  BOOST_TEST(to_string(inner->error().what) == "session_not_idle");
+  BOOST_TEST(to_string(inner->error().certainty) == "not_executed");
+  BOOST_TEST(db->committed_records() == 1U);
+  BOOST_REQUIRE(run_nested(*one));  // the place is free again
+}
+
+BOOST_AUTO_TEST_CASE(in_a_pool_with_room_it_runs) {
+  auto const two = memory::pool(db, 2);
+  BOOST_REQUIRE(run_nested(*two));
+  BOOST_REQUIRE((inner && *inner));
+  BOOST_TEST(std::holds_alternative<executed>(**inner));
+  BOOST_TEST(db->committed_records() == 2U);
+}
+
+// Its savepoint would hide the run's own, and going back to it undo too little.
 BOOST_AUTO_TEST_CASE(the_transaction_of_an_effect_is_not_adopted) {
   run_options options;
   options.refusals = refusal_policy::store;
