@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "core/run.h"
 
+#include <cxxabi.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -210,6 +212,10 @@ result<outcome> run_operation::run_effect() {
   transaction tx = transaction_state::make(state_);
   try {
     answered = effect_(tx);
+#ifdef __GLIBCXX__
+  } catch (abi::__forced_unwind const&) {
+    throw;  // the thread ends (pthread_exit, pthread_cancel): who keeps that ends the process
+#endif
   } catch (...) {
     thrown_ = std::current_exception();
   }
