@@ -151,6 +151,7 @@ void connection::begin(half& h, message const& m) {
 void connection::strike(half& h) {
   auto const& plan = owner_.notes.plan();
   note(h, relay_action::fault);
+  owner_.fault_falls();
   switch (plan.action) {
     case fault_action::cut_rst:
     case fault_action::cut_fin:

@@ -16,6 +16,7 @@ namespace idem::inline v1::conformance {
 /// What a connection needs of the relay that made it, which outlives it.
 struct connection_owner {
   journal& notes;
+  std::function<void()> fault_falls;  // before anybody can notice it
   std::function<void()> fault_fell;
   std::function<void(std::size_t)> over;
 };

@@ -40,7 +40,7 @@ struct fault_plan {
   /// The n-th connection that was accepted, from 0; nothing: all.
   std::optional<std::size_t> connection;
   std::chrono::milliseconds delay{0};
-  bool refuse_afterwards = false;  ///< as if `relay::down` were called when it fires
+  bool refuse_afterwards = false;  ///< as if `relay::down` were called just before
 };
 
 std::function<bool(message const&)> of_type(char type);

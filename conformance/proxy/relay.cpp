@@ -36,6 +36,7 @@ class relay::machine {
       : target_(target),
         protocol_(protocol),
         owner_{.notes = notes_,
+               .fault_falls = [this] { fault_falls(); },
                .fault_fell = [this] { fault_fell(); },
                .over = [this](std::size_t number) { connections_.erase(number); }} {}
   machine(machine const&) = delete;
@@ -67,6 +68,7 @@ class relay::machine {
 
  private:
   void accept();
+  void fault_falls();
   void fault_fell();
   void close_all();
 
@@ -85,6 +87,7 @@ class relay::machine {
   std::uint16_t port_ = 0;
   std::map<std::size_t, std::shared_ptr<connection>> connections_;
   std::size_t accepted_ = 0;
+  std::size_t closings_ = 0;  // how often the port was closed
   std::thread thread_;
 };
 
@@ -129,11 +132,13 @@ error_code relay::machine::listen() {
 void relay::machine::stop_listening() {
   error_code ignored;
   acceptor_.close(ignored);
+  ++closings_;
 }
 
 void relay::machine::accept() {
-  acceptor_.async_accept([this](error_code const& failed, tcp::socket client) {
-    if (!acceptor_.is_open()) return;
+  acceptor_.async_accept([this, closings = closings_](error_code const& failed,
+                                                      tcp::socket client) {
+    if (closings != closings_) return;  // the port was closed meanwhile, and perhaps opened again
     if (failed && failed != asio::error::connection_aborted) {
       notes_.note({.connection = accepted_, .action = relay_action::not_accepted});
       return stop_listening();
@@ -149,8 +154,11 @@ void relay::machine::accept() {
   });
 }
 
-void relay::machine::fault_fell() {
+void relay::machine::fault_falls() {
   if (notes_.plan().refuse_afterwards) stop_listening();
+}
+
+void relay::machine::fault_fell() {
   std::scoped_lock const lock(mutex_);
   fired_ = true;
   changed_.notify_all();

@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(any_cut_gives_the_same_messages) {
                     pg_execute("p") + pg('S') + pg_query("select 1") + pg('X');
   auto const answered = pg('R', "\0\0\0\0"s) + pg_ready() + pg('1') + pg('2') + pg_done("COMMIT") +
                         pg_ready() + pg('E', "SERROR\0C23505\0Mno\0\0"s) + pg_ready();
-  for (std::size_t const chunk : {1, 2, 3, 5, 7, 11, 64, 100000}) {
+  for (auto const chunk : {1U, 2U, 3U, 5U, 7U, 11U, 64U, 100000U}) {
     talk t;
     t.say(up, sent.substr(0, sent.size() - 45), chunk);
     t.say(down, answered.substr(0, 15), chunk);
