@@ -3,6 +3,7 @@
 
 #include <array>
 #include <boost/asio/buffer.hpp>
+#include <boost/asio/connect.hpp>
 #include <utility>
 
 namespace idem::inline v1::conformance {
@@ -40,9 +41,12 @@ connection::connection(std::size_t number, wire_protocol protocol, tcp::socket c
   note(relay_action::accepted);
 }
 
-void connection::open(tcp::endpoint const& target) {
-  server_.async_connect(target, [this, self = shared_from_this()](error_code const& failed) {
-    if (over_) return;
+void connection::open(std::vector<tcp::endpoint> const& targets) {
+  auto const connected = [this, self = shared_from_this()](error_code failed, auto const&) {
+    if (over_) {
+      server_.close(failed);  // one of several attempts may have opened it again
+      return;
+    }
     if (failed) {
       note(relay_action::unreachable);
       reset_client_ = true;
@@ -53,7 +57,8 @@ void connection::open(tcp::endpoint const& target) {
     prepare(server_);
     read_on(up_);
     read_on(down_);
-  });
+  };
+  asio::async_connect(server_, targets, connected);
 }
 
 void connection::release() {
@@ -189,13 +194,15 @@ void connection::cut(direction way, bool reset) {
 void connection::hold_for(half& h, std::chrono::milliseconds delay) {
   h.state = flow::held;
   timer_.expires_after(delay);
-  timer_.async_wait([this, &h, self = shared_from_this()](error_code const& failed) {
-    if (!failed && !over_ && h.state == flow::held) let_go(h);
+  timer_.async_wait([this, &h, before = h.releases, self = shared_from_this()](auto const& failed) {
+    bool const still = h.state == flow::held && h.releases == before;
+    if (!failed && !over_ && still) let_go(h);
   });
 }
 
 void connection::let_go(half& h) {
   h.state = flow::passes;
+  ++h.releases;
   h.out += std::exchange(h.kept, {});
   note(h, relay_action::released);
   if (!h.kept_refusal.empty()) {

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "conformance/proxy/journal.h"
 
@@ -29,7 +30,8 @@ class connection : public std::enable_shared_from_this<connection> {
   using tcp = boost::asio::ip::tcp;
 
   connection(std::size_t number, wire_protocol, tcp::socket client, connection_owner&);
-  void open(tcp::endpoint const& target);
+  /// The first of these that takes the connection.
+  void open(std::vector<tcp::endpoint> const& targets);
   void release();
   void close();
 
@@ -45,6 +47,7 @@ class connection : public std::enable_shared_from_this<connection> {
     std::string kept_refusal;  // the answer to a request for encryption that is held back
     relay_event last;          // the message that came last
     std::size_t seen = 0;      // messages
+    std::size_t releases = 0;  // how often what was held went on
     flow state = flow::passes;
     bool strikes_at_end = false;  // the fault falls when the message under way has passed
     bool reading = false;

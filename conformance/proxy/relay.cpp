@@ -32,8 +32,8 @@ std::unexpected<error> failure(errc what, std::string message) {
 
 class relay::machine {
  public:
-  machine(tcp::endpoint const& target, wire_protocol protocol)
-      : target_(target),
+  machine(std::vector<tcp::endpoint> targets, wire_protocol protocol)
+      : targets_(std::move(targets)),
         protocol_(protocol),
         owner_{.notes = notes_,
                .fault_falls = [this] { fault_falls(); },
@@ -72,7 +72,7 @@ class relay::machine {
   void fault_fell();
   void close_all();
 
-  tcp::endpoint target_;
+  std::vector<tcp::endpoint> targets_;
   wire_protocol protocol_;
   journal notes_;
   connection_owner owner_;
@@ -148,7 +148,7 @@ void relay::machine::accept() {
       notes_.count_connection(number);
       auto const made = std::make_shared<connection>(number, protocol_, std::move(client), owner_);
       connections_[number] = made;
-      made->open(target_);
+      made->open(targets_);
     }
     accept();
   });
@@ -195,7 +195,8 @@ result<relay> relay::start(relay_target const& target) {
     return failure(errc::configuration,
                    "the relay's target has no address (" + failed.message() + "): give a host");
   try {
-    auto made = std::make_unique<machine>(found.begin()->endpoint(), target.protocol);
+    auto made = std::make_unique<machine>(std::vector<tcp::endpoint>(found.begin(), found.end()),
+                                          target.protocol);
     failed = made->reserve_port();
     if (!failed) failed = made->listen();
     if (failed)

@@ -2,13 +2,16 @@
 #include "tests/support/wire_socket.h"
 
 #include <arpa/inet.h>
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 namespace idem_test {
@@ -72,6 +75,17 @@ bool wire_socket::send(std::string_view bytes) {
   return true;
 }
 
+// The system tells how much is not yet acknowledged, but nothing wakes one when it is.
+bool wire_socket::delivered() const {
+  auto const end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  int unacknowledged = 1;
+  while (unacknowledged > 0 && std::chrono::steady_clock::now() < end) {
+    if (::ioctl(descriptor_, SIOCOUTQ, &unacknowledged) < 0) return false;
+    std::this_thread::yield();
+  }
+  return unacknowledged == 0;
+}
+
 std::size_t wire_socket::send_some(std::string_view bytes) {
   auto const sent = ::send(descriptor_, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   return sent < 0 ? 0 : static_cast<std::size_t>(sent);
@@ -79,6 +93,10 @@ std::size_t wire_socket::send_some(std::string_view bytes) {
 
 bool wire_socket::writable(std::chrono::milliseconds patience) const {
   return await(POLLOUT, static_cast<int>(patience.count()));
+}
+
+bool wire_socket::readable(std::chrono::milliseconds patience) const {
+  return await(POLLIN, static_cast<int>(patience.count()));
 }
 
 std::string wire_socket::receive(std::size_t bytes) {

@@ -24,10 +24,13 @@ class wire_socket {
 
   /// False if the other side takes nothing any more.
   bool send(std::string_view bytes);
+  /// Waits until what was sent has arrived in the other side's buffer.
+  bool delivered() const;
   /// Sends as much as fits, without waiting; the number of bytes.
   std::size_t send_some(std::string_view bytes);
-  /// Whether it can send on within this time.
+  /// Whether it can send, or has something to read, within this time.
   bool writable(std::chrono::milliseconds patience) const;
+  bool readable(std::chrono::milliseconds patience) const;
   std::string receive(std::size_t bytes);
   /// Waits for the end: "end", "reset", "bytes" if more comes first, "nothing" if nothing does.
   std::string how_it_ends();

@@ -129,6 +129,22 @@ BOOST_AUTO_TEST_CASE(a_delay_ends_by_itself) {
   BOOST_TEST(s.between.fired());
 }
 
+BOOST_AUTO_TEST_CASE(a_delay_that_was_released_does_not_end_a_later_hold) {
+  stage s;
+  s.open();
+  s.between.arm({.action = fault_action::delay, .delay = 100ms});
+  BOOST_TEST(s.client.send(pg_query("select 1")));
+  BOOST_TEST(s.between.await_fired(10s));
+  s.between.release();
+  BOOST_TEST(s.server.receive(pg_query("select 1").size()) == pg_query("select 1"));
+  s.between.arm(at_commit(up, fault_action::hold, moment::before));
+  BOOST_TEST(s.client.send(pg_query("commit")));
+  BOOST_TEST(s.between.await_fired(10s));
+  BOOST_TEST(!s.server.readable(200ms));
+  s.between.release();
+  BOOST_TEST(s.server.receive(pg_query("commit").size()) == pg_query("commit"));
+}
+
 // What a caller does who wants to meet every fault of a run.
 BOOST_AUTO_TEST_CASE(every_event_once_until_none_is_left) {
   for (auto const way : {up, down}) {

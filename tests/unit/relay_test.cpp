@@ -117,6 +117,25 @@ BOOST_AUTO_TEST_CASE(sent_before_the_answer_was_read_is_the_same_round_trip) {
   BOOST_TEST(s.between.counts().round_trips == 1U);
 }
 
+// The same, but the relay has not read it yet when it hands the answer on.
+BOOST_AUTO_TEST_CASE(sent_while_the_answer_is_handed_on_is_the_same_round_trip) {
+  stage s;
+  s.open();
+  auto const second = pg_query("select 2");
+  bool sent = false;
+  s.between.arm({.way = down, .matches = [&](message const& m) {
+                   if (m.type == 'Z' && !sent) sent = s.client.send(second) && s.client.delivered();
+                   return false;
+                 }});
+  s.query("select 1", "SELECT 1");
+  BOOST_TEST(s.server.receive(second.size()) == second);
+  s.to_client(pg_done("SELECT 1") + pg_ready());
+  BOOST_TEST(sent);
+  BOOST_TEST(s.between.counts().round_trips == 1U);
+  s.query("select 3", "SELECT 1");
+  BOOST_TEST(s.between.counts().round_trips == 2U);
+}
+
 BOOST_AUTO_TEST_CASE(encryption_is_refused) {
   stage s;
   s.meet();
@@ -135,6 +154,15 @@ BOOST_AUTO_TEST_CASE(an_unreachable_server_resets_the_client) {
   s.client = wire_socket::connect(s.between.port());
   BOOST_TEST(s.client.how_it_ends() == "reset");
   BOOST_TEST(s.count(relay_action::unreachable) == 1U);
+}
+
+// It has two addresses on most systems, and the server listens on one.
+BOOST_AUTO_TEST_CASE(tries_every_address_of_the_host) {
+  wire_listener listener;
+  auto const made = idem::conformance::relay::start({.host = "localhost", .port = listener.port()});
+  BOOST_REQUIRE(made);
+  auto client = wire_socket::connect(made->port());
+  BOOST_REQUIRE(listener.accept());
 }
 
 BOOST_AUTO_TEST_CASE(an_unknown_host_is_an_error) {
