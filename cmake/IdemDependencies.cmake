@@ -6,7 +6,9 @@
 find_path(IDEM_RAPIDJSON_INCLUDE_DIR rapidjson/reader.h)
 find_path(IDEM_TOML_INCLUDE_DIR toml++/toml.h)
 find_path(IDEM_NLOHMANN_JSON_INCLUDE_DIR nlohmann/json.hpp)
-mark_as_advanced(IDEM_RAPIDJSON_INCLUDE_DIR IDEM_TOML_INCLUDE_DIR IDEM_NLOHMANN_JSON_INCLUDE_DIR)
+find_path(IDEM_ASIO_INCLUDE_DIR boost/asio.hpp)
+mark_as_advanced(IDEM_RAPIDJSON_INCLUDE_DIR IDEM_TOML_INCLUDE_DIR IDEM_NLOHMANN_JSON_INCLUDE_DIR
+                 IDEM_ASIO_INCLUDE_DIR)
 
 if(NOT TARGET OpenSSL::Crypto)
   find_package(OpenSSL 3 REQUIRED COMPONENTS Crypto)
@@ -63,4 +65,4 @@ idem_switch(sqlite SQLite::SQLite3)
 idem_switch(postgresql PostgreSQL::PostgreSQL Threads::Threads)
 idem_switch(
   conformance fmt::fmt pugixml::pugixml Threads::Threads IDEM_TOML_INCLUDE_DIR
-  IDEM_NLOHMANN_JSON_INCLUDE_DIR)
+  IDEM_NLOHMANN_JSON_INCLUDE_DIR IDEM_ASIO_INCLUDE_DIR)
