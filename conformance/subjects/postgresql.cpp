@@ -72,10 +72,9 @@ constexpr subject_statements postgresql_statements{
     .unhide = unhide};
 // clang-format on
 
-constexpr std::array<std::string_view, 13> settings{
+constexpr std::array<std::string_view, 12> settings{
     "server_version",
     "server_encoding",
-    "lc_collate",
     "lc_messages",
     "TimeZone",
     "fsync",
@@ -90,6 +89,8 @@ constexpr std::array<std::string_view, 13> settings{
 
 constexpr std::string_view setting_sql = "SELECT current_setting(?)";
 constexpr std::string_view build_sql = "SELECT version()";
+constexpr std::string_view collation_sql =
+    "SELECT datcollate::text FROM pg_catalog.pg_database WHERE datname = current_database()";
 constexpr std::string_view schema_sql =
     "SELECT string_agg(c.relname || '.' || a.attname || ' ' || format_type(a.atttypid, "
     "a.atttypmod),"
@@ -139,10 +140,10 @@ class postgresql_subject final : public sql_subject {
       if (auto added = add(name, setting_sql, which); !added)
         return std::unexpected(std::move(added).error());
     }
-    if (auto added = add("build", build_sql, {}); !added)
-      return std::unexpected(std::move(added).error());
-    if (auto added = add("schema", schema_sql, {}); !added)
-      return std::unexpected(std::move(added).error());
+    for (auto const& [name, sql] :
+         {std::pair("build", build_sql), std::pair("collation", collation_sql),
+          std::pair("schema", schema_sql)})
+      if (auto added = add(name, sql, {}); !added) return std::unexpected(std::move(added).error());
     return all;
   }
 
