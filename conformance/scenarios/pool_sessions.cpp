@@ -45,7 +45,7 @@ void cut_while_idle(context& c, bool noticed) {
   std::string const what = noticed ? "cut" : "cut without the driver's noticing";
   cuttable_pool pool(c);
   check_executed(c, c.run(pool.source(), c.make_operation(what + ", before")), "a first call");
-  c.check(pool.opened() == 1, "the pool has one session");
+  c.require(pool.opened() == 1, "the pool has one session");
   pool.last().cut(noticed);
   check_runs_once(c, pool.source(), what);
   if (c.check(pool.opened() == 2, what + ": the pool has opened another")) c.mark("idle_cut");

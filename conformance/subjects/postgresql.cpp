@@ -83,10 +83,9 @@ constexpr subject_statements postgresql_statements{
     .read_altered = "SELECT * FROM {schema}.{prefix}altered"};
 // clang-format on
 
-constexpr std::array<std::string_view, 13> reported_settings{
+constexpr std::array<std::string_view, 12> reported_settings{
     "server_version",
     "server_encoding",
-    "lc_collate",
     "lc_messages",
     "TimeZone",
     "fsync",
@@ -178,6 +177,9 @@ class postgresql_subject : public sql_subject {
     }
     if (auto added = add("build", build_sql, {}); !added)
       return std::unexpected(std::move(added).error());
+    auto collation = default_collation(**s);
+    if (!collation) return std::unexpected(std::move(collation).error());
+    all.push_back({"collation", std::move(*collation)});
     if (auto added = add("schema", schema_sql, {}); !added)
       return std::unexpected(std::move(added).error());
     return all;
