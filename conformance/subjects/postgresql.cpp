@@ -3,12 +3,17 @@
 #include <idem/conformance/sql_subject.h>
 #include <idem/postgresql.h>
 #include <idem/url.h>
+#include <unistd.h>
 
 #include <array>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <utility>
 
+#include "conformance/subjects/postgresql_databases.h"
+#include "conformance/subjects/postgresql_handle.h"
+#include "conformance/subjects/postgresql_settings.h"
 #include "conformance/subjects/subjects.h"
 
 namespace idem::inline v1::conformance {
@@ -16,7 +21,7 @@ namespace idem::inline v1::conformance {
 namespace {
 
 // clang-format off
-constexpr std::array<std::string_view, 12> create{
+constexpr std::array<std::string_view, 14> create{
     "CREATE TABLE IF NOT EXISTS {schema}.{prefix}ledger (seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, tag text NOT NULL, nonce text NOT NULL, worker bigint NOT NULL, amount bigint NOT NULL)",
     "CREATE TABLE IF NOT EXISTS {schema}.{prefix}balance (id integer PRIMARY KEY, amount bigint NOT NULL)",
     "CREATE TABLE IF NOT EXISTS {schema}.{prefix}taken (id integer PRIMARY KEY)",
@@ -24,6 +29,8 @@ constexpr std::array<std::string_view, 12> create{
     "CREATE TABLE IF NOT EXISTS {schema}.{prefix}parent (id integer PRIMARY KEY)",
     "CREATE TABLE IF NOT EXISTS {schema}.{prefix}child (parent integer NOT NULL REFERENCES {schema}.{prefix}parent (id) DEFERRABLE INITIALLY DEFERRED)",
     "CREATE TABLE IF NOT EXISTS {schema}.{prefix}hidden (scope bytea NOT NULL, operation bytea NOT NULL, idem_key bytea NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS {schema}.{prefix}skew (id integer PRIMARY KEY, amount bigint NOT NULL)",
+    "INSERT INTO {schema}.{prefix}skew (id, amount) VALUES (1, 0), (2, 0) ON CONFLICT (id) DO NOTHING",
     "INSERT INTO {schema}.{prefix}balance (id, amount) VALUES (1, 0) ON CONFLICT (id) DO NOTHING",
     "INSERT INTO {schema}.{prefix}taken (id) VALUES (1) ON CONFLICT (id) DO NOTHING",
     "INSERT INTO {schema}.{prefix}contended (id, amount) VALUES (1, 0) ON CONFLICT (id) DO NOTHING",
@@ -49,7 +56,6 @@ constexpr std::array<std::string_view, 3> insert_null_key{
     "INSERT INTO {schema}.{prefix}record (scope, operation, idem_key, attempt, fingerprint_version, fingerprint, state, response_status, response_headers, has_body, created_at_us) VALUES (NULL, 'a', 'b', decode(repeat('00', 16), 'hex'), 1, decode(repeat('00', 32), 'hex'), 0, 0, '', 0, 0)",
     "INSERT INTO {schema}.{prefix}record (scope, operation, idem_key, attempt, fingerprint_version, fingerprint, state, response_status, response_headers, has_body, created_at_us) VALUES ('a', NULL, 'b', decode(repeat('00', 16), 'hex'), 1, decode(repeat('00', 32), 'hex'), 0, 0, '', 0, 0)",
     "INSERT INTO {schema}.{prefix}record (scope, operation, idem_key, attempt, fingerprint_version, fingerprint, state, response_status, response_headers, has_body, created_at_us) VALUES ('a', 'b', NULL, decode(repeat('00', 16), 'hex'), 1, decode(repeat('00', 32), 'hex'), 0, 0, '', 0, 0)"};
-
 constexpr subject_statements postgresql_statements{
     .create = create,
     .clear = clear,
@@ -69,10 +75,15 @@ constexpr subject_statements postgresql_statements{
     .collapses = "SELECT CASE WHEN ?::text = ?::text COLLATE {schema}.{prefix}folding THEN 1 ELSE 0 END",
     .insert_null_key = insert_null_key,
     .hide = hide,
-    .unhide = unhide};
+    .unhide = unhide,
+    .isolation = "SELECT current_setting('transaction_isolation')",
+    .settings = detail::postgresql_settings,
+    .widen = detail::widen_on_postgresql,
+    .narrow = detail::narrow_on_postgresql,
+    .read_altered = "SELECT * FROM {schema}.{prefix}altered"};
 // clang-format on
 
-constexpr std::array<std::string_view, 12> settings{
+constexpr std::array<std::string_view, 12> reported_settings{
     "server_version",
     "server_encoding",
     "lc_messages",
@@ -89,8 +100,6 @@ constexpr std::array<std::string_view, 12> settings{
 
 constexpr std::string_view setting_sql = "SELECT current_setting(?)";
 constexpr std::string_view build_sql = "SELECT version()";
-constexpr std::string_view collation_sql =
-    "SELECT datcollate::text FROM pg_catalog.pg_database WHERE datname = current_database()";
 constexpr std::string_view schema_sql =
     "SELECT string_agg(c.relname || '.' || a.attname || ' ' || format_type(a.atttypid, "
     "a.atttypmod),"
@@ -105,8 +114,24 @@ constexpr std::string_view transaction_sql = "SELECT pg_current_xact_id_if_assig
 constexpr std::string_view take_lock_sql =
     "SELECT amount FROM {schema}.{prefix}contended WHERE id = 1 FOR UPDATE";
 constexpr std::string_view wait_sql = "SELECT set_config('lock_timeout', ?, true)";
+constexpr std::string_view terminate_sql = "SELECT pg_terminate_backend(?)";
+constexpr std::string_view is_there_sql = "SELECT 1 FROM pg_catalog.pg_stat_activity WHERE pid = ?";
+constexpr std::string_view named_locks_sql =
+    "SELECT count(*) FROM pg_catalog.pg_locks WHERE pid = ? AND locktype = 'advisory' AND granted";
+constexpr std::string_view hold_schema_sql =
+    "LOCK TABLE {schema}.{prefix}schema_version IN ACCESS EXCLUSIVE MODE";
+constexpr std::string_view read_skew_sql = "SELECT amount FROM {schema}.{prefix}skew WHERE id = ?";
+constexpr std::string_view write_skew_sql =
+    "UPDATE {schema}.{prefix}skew SET amount = amount + 1 WHERE id = ?";
 
-class postgresql_subject final : public sql_subject {
+result<> failed(errc what, std::string_view message) {
+  error e;
+  e.what = what;
+  e.message = message;
+  return std::unexpected(std::move(e));
+}
+
+class postgresql_subject : public sql_subject {
  public:
   postgresql_subject(std::string url, std::string target, postgresql::options options)
       : sql_subject(postgresql_statements),
@@ -118,10 +143,22 @@ class postgresql_subject final : public sql_subject {
   std::string target() const override { return target_; }
   std::string worker_target() const override { return url_; }
   std::set<capability> declared() const override {
-    return {capability::processes,           capability::concurrent_writers,
-            capability::wait_names_identity, capability::deadlock,
-            capability::deferred_constraint, capability::lock_wait_in_effect,
-            capability::text_collation,      capability::statement_can_end_transaction};
+    std::set<capability> all{capability::processes,
+                             capability::concurrent_writers,
+                             capability::wait_names_identity,
+                             capability::deadlock,
+                             capability::deferred_constraint,
+                             capability::lock_wait_in_effect,
+                             capability::text_collation,
+                             capability::statement_can_end_transaction,
+                             capability::snapshot,
+                             capability::commit_conflict,
+                             capability::named_locks,
+                             capability::kill_session,
+                             capability::alter_table,
+                             capability::unread_results};
+    if (makes_databases()) all.insert(capability::other_collation);
+    return all;
   }
 
   result<std::vector<fact>> facts() override {
@@ -135,15 +172,18 @@ class postgresql_subject final : public sql_subject {
       all.push_back({std::string(name), as_text((*answered)[0][0])});
       return {};
     };
-    for (auto const name : settings) {
+    for (auto const name : reported_settings) {
       std::array<parameter, 1> const which{name};
       if (auto added = add(name, setting_sql, which); !added)
         return std::unexpected(std::move(added).error());
     }
-    for (auto const& [name, sql] :
-         {std::pair("build", build_sql), std::pair("collation", collation_sql),
-          std::pair("schema", schema_sql)})
-      if (auto added = add(name, sql, {}); !added) return std::unexpected(std::move(added).error());
+    if (auto added = add("build", build_sql, {}); !added)
+      return std::unexpected(std::move(added).error());
+    auto collation = default_collation(**s);
+    if (!collation) return std::unexpected(std::move(collation).error());
+    all.push_back({"collation", std::move(*collation)});
+    if (auto added = add("schema", schema_sql, {}); !added)
+      return std::unexpected(std::move(added).error());
     return all;
   }
 
@@ -163,19 +203,71 @@ class postgresql_subject final : public sql_subject {
     return std::to_string(as_integer((*answered)[0][0]));
   }
 
-  // The session may be inside a call of another thread: another one is asked about its process.
   bool waiting(session& s) override {
-    std::scoped_lock const lock(mutex_);
-    auto const known = processes_.find(&innermost(s));
-    if (known == processes_.end()) return false;
-    if (!watcher_) {
-      auto opened = postgresql::connect(options_);
-      if (!opened) return false;
-      watcher_ = std::move(*opened);
-    }
-    std::array<parameter, 1> const process{known->second};
-    auto answered = query(*watcher_, waiting_sql, process);
+    auto answered = ask_about(s, waiting_sql);
     return answered && !answered->empty();
+  }
+
+  result<std::int64_t> named_locks(session& s) override {
+    auto answered = ask_about(s, named_locks_sql);
+    if (!answered) return std::unexpected(std::move(answered).error());
+    return answered->empty() ? std::int64_t{0} : as_integer((*answered)[0][0]);
+  }
+
+  result<> kill_session(session& s) override {
+    constexpr std::chrono::seconds longest{10};
+    auto told = ask_about(s, terminate_sql);
+    if (!told) return std::unexpected(std::move(told).error());
+    if (told->empty()) return failed(errc::invalid_argument, "no session of this subject");
+    auto const until = std::chrono::steady_clock::now() + longest;
+    while (std::chrono::steady_clock::now() < until) {
+      auto there = ask_about(s, is_there_sql);
+      if (!there) return std::unexpected(std::move(there).error());
+      if (there->empty()) return {};
+    }
+    return failed(errc::statement_failed, "the server did not end the session");
+  }
+
+  std::vector<isolation_level> levels() const override {
+    return {{isolation::read_uncommitted, "read uncommitted"},
+            {isolation::read_committed, "read committed"},
+            {isolation::repeatable_read, "repeatable read"},
+            {isolation::snapshot, "repeatable read"},
+            {isolation::serializable, "serializable"}};
+  }
+
+  // Write skew: each reads what the other writes, and the first to commit dooms the other.
+  // https://www.postgresql.org/docs/15/transaction-iso.html#XACT-SERIALIZABLE
+  result<> conflict_at_commit(transaction& tx) override {
+    auto partner = postgresql::connect(options_);
+    if (!partner) return std::unexpected(std::move(partner).error());
+    begin_options strongest;
+    strongest.isolation = isolation::serializable;
+    auto other = transaction::begin(**partner, strongest);
+    if (!other) return std::unexpected(std::move(other).error());
+    std::array<parameter, 1> const one{1}, two{2};
+    if (auto read = execute(tx, read_skew_sql, one); !read) return read;
+    if (auto read = execute(*other, read_skew_sql, two); !read) return read;
+    if (auto written = execute(tx, write_skew_sql, two); !written) return written;
+    if (auto written = execute(*other, write_skew_sql, one); !written) return written;
+    return other->commit();
+  }
+
+  result<> leave_unread(session& s) override {
+    if (detail::send_without_reading(postgresql::handle(s))) return {};
+    return failed(errc::statement_failed, "libpq sends no query");
+  }
+
+  result<std::string> default_collation(session& s) override {
+    return detail::default_collation_of(s);
+  }
+
+  result<std::unique_ptr<subject>> restored_elsewhere() override;
+
+  result<> hold_schema(session& holder) override {
+    for (auto const sql : {std::string_view("BEGIN"), hold_schema_sql})
+      if (auto ran = query(holder, sql); !ran) return std::unexpected(std::move(ran).error());
+    return {};
   }
 
   result<std::string> transaction_id(session& s) override {
@@ -216,13 +308,72 @@ class postgresql_subject final : public sql_subject {
  private:
   static constexpr std::string_view transaction_failed = "failed";
 
+  // The session may be inside a call of another thread: another one is asked about its process.
+  result<rows> ask_about(session& s, std::string_view sql) {
+    std::scoped_lock const lock(mutex_);
+    auto const known = processes_.find(&innermost(s));
+    if (known == processes_.end()) return rows{};
+    if (!watcher_) {
+      auto opened = postgresql::connect(options_);
+      if (!opened) return std::unexpected(std::move(opened).error());
+      watcher_ = std::move(*opened);
+    }
+    std::array<parameter, 1> const process{known->second};
+    return query(*watcher_, sql, process);
+  }
+
+  // A right of the role, which the server is asked for once.
+  bool makes_databases() const {
+    std::scoped_lock const lock(mutex_);
+    if (makes_databases_) return *makes_databases_;
+    auto opened = postgresql::connect(options_);
+    auto const may = opened ? detail::can_create_database(**opened) : result<bool>(false);
+    if (may) makes_databases_ = *may;
+    return may.value_or(false);
+  }
+
   std::string url_;
   std::string target_;
   postgresql::options options_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
+  mutable std::optional<bool> makes_databases_;
   std::map<session const*, std::int64_t> processes_;
   std::unique_ptr<session> watcher_;
 };
+
+// A database of its own, which goes with it.
+class moved_subject final : public postgresql_subject {
+ public:
+  moved_subject(std::string target, postgresql::options const& there, postgresql::options origin,
+                std::string name)
+      : postgresql_subject(there.conninfo, std::move(target), there),
+        origin_(std::move(origin)),
+        name_(std::move(name)) {}
+  ~moved_subject() override {
+    if (auto s = postgresql::connect(origin_)) detail::drop_database(**s, name_);
+  }
+
+ private:
+  postgresql::options origin_;
+  std::string name_;
+};
+
+result<std::unique_ptr<subject>> postgresql_subject::restored_elsewhere() {
+  std::string const name = "idem_conformance_" + std::to_string(getpid());
+  auto origin = postgresql::connect(options_);
+  if (!origin) return std::unexpected(std::move(origin).error());
+  if (auto made = detail::create_database(**origin, name); !made)
+    return std::unexpected(std::move(made).error());
+  auto there = options_;
+  there.conninfo = detail::with_database(options_.conninfo, name);
+  auto moved = std::make_unique<moved_subject>(target_, there, options_, name);
+  if (auto ready = moved->prepare(); !ready) return std::unexpected(std::move(ready).error());
+  auto s = moved->connect();
+  if (!s) return std::unexpected(std::move(s).error());
+  if (auto copied = detail::copy_records(**origin, **s, names()); !copied)
+    return std::unexpected(std::move(copied).error());
+  return moved;
+}
 
 }  // namespace
 

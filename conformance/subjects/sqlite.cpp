@@ -5,8 +5,11 @@
 
 #include <array>
 #include <cstdio>
+#include <mutex>
 #include <utility>
 
+#include "conformance/subjects/sqlite_handle.h"
+#include "conformance/subjects/sqlite_settings.h"
 #include "conformance/subjects/subjects.h"
 
 namespace idem::inline v1::conformance {
@@ -42,7 +45,6 @@ constexpr std::array<std::string_view, 3> insert_null_key{
     "INSERT INTO {schema}.{prefix}record (scope, operation, idem_key, attempt, fingerprint_version, fingerprint, state, response_status, response_headers, has_body, created_at_us) VALUES (NULL, x'61', x'62', zeroblob(16), 1, zeroblob(32), 0, 0, x'', 0, 0)",
     "INSERT INTO {schema}.{prefix}record (scope, operation, idem_key, attempt, fingerprint_version, fingerprint, state, response_status, response_headers, has_body, created_at_us) VALUES (x'61', NULL, x'62', zeroblob(16), 1, zeroblob(32), 0, 0, x'', 0, 0)",
     "INSERT INTO {schema}.{prefix}record (scope, operation, idem_key, attempt, fingerprint_version, fingerprint, state, response_status, response_headers, has_body, created_at_us) VALUES (x'61', x'62', NULL, zeroblob(16), 1, zeroblob(32), 0, 0, x'', 0, 0)"};
-
 constexpr subject_statements sqlite_statements{
     .create = create,
     .clear = clear,
@@ -62,7 +64,12 @@ constexpr subject_statements sqlite_statements{
     .collapses = "SELECT CAST(?1 AS TEXT) = CAST(?2 AS TEXT) COLLATE NOCASE",
     .insert_null_key = insert_null_key,
     .hide = hide,
-    .unhide = unhide};
+    .unhide = unhide,
+    .isolation = detail::isolation_on_sqlite,
+    .settings = detail::sqlite_settings,
+    .widen = detail::widen_on_sqlite,
+    .narrow = detail::narrow_on_sqlite,
+    .read_altered = "SELECT * FROM {schema}.{prefix}altered"};
 // clang-format on
 
 constexpr std::array<std::pair<std::string_view, std::string_view>, 9> fact_queries{{
@@ -109,7 +116,8 @@ class sqlite_subject final : public sql_subject {
   std::string target() const override { return url_; }
   std::set<capability> declared() const override {
     std::set<capability> all{capability::deferred_constraint,
-                             capability::statement_can_end_transaction, capability::text_collation};
+                             capability::statement_can_end_transaction, capability::text_collation,
+                             capability::alter_table, capability::unread_results};
     // Other processes and a second file need a file.
     if (!options_.path.empty()) all.insert(capability::processes);
     if (!options_.path.empty()) all.insert(capability::lock_wait_in_effect);
@@ -174,6 +182,16 @@ class sqlite_subject final : public sql_subject {
     return std::unexpected(std::move(wanted).error());
   }
 
+  std::vector<isolation_level> levels() const override {
+    return {{isolation::serializable, "serializable"}};
+  }
+
+  result<> leave_unread(session& s) override {
+    std::scoped_lock const lock(mutex_);
+    if (unread_.leave(sqlite::handle(s))) return {};
+    return unsupported("SQLite gives no row");
+  }
+
  private:
   static std::string text_of(std::vector<std::vector<value>> const& values) {
     if (values.empty() || values[0].empty()) return "";
@@ -195,6 +213,8 @@ class sqlite_subject final : public sql_subject {
   std::string url_;
   sqlite::options options_;
   std::unique_ptr<session> keeper_;
+  std::mutex mutex_;
+  detail::unread_statements unread_;  // outlive their sessions
 };
 
 }  // namespace
