@@ -253,10 +253,10 @@ result<> postgresql_session::commit(std::span<statement const> last, call_limits
   f.commands.push_back({commit_sql, {}});
   auto answered = send(f, limits, impatience::leave);
   if (!answered) {
-    // What could not be handed to libpq whole may have been sent in part, but without its sync.
+    // Part of it may have gone out, and a server obeys a COMMIT without the Sync behind it.
     error e = std::move(answered).error();
     e.phase = phase::commit;
-    e.certainty = certainty::rolled_back;
+    e.certainty = e.what == errc::connection_lost ? certainty::in_doubt : certainty::rolled_back;
     return std::unexpected(std::move(e));
   }
   return committed(f, std::move(*answered), last.size());
@@ -280,11 +280,13 @@ result<> postgresql_session::committed(flush const& f, flush_answer answered, st
                       "the server answered COMMIT with ROLLBACK: a statement had failed before"));
   }
   error e = std::move(*answered.why);
-  bool const before_commit = answered.failed && *answered.failed < at_commit;
+  // libpq puts the loss of a connection on the first command without an answer: it proves nothing.
+  bool const server_spoke = answered.failed && !e.native.sqlstate.empty();
+  bool const before_commit = server_spoke && *answered.failed < at_commit;
   e.phase = before_commit ? phase::save : phase::commit;
   // An ERROR undid the transaction. A session that ended, with words or without, may have
   // ended after it had committed.
-  bool const undone = answered.failed && (before_commit || !answered.fatal);
+  bool const undone = server_spoke && (before_commit || !answered.fatal);
   e.certainty = undone ? certainty::rolled_back : certainty::in_doubt;
   if (answered.stale && undone) {
     if (auto* memory = connection_memory::of(conn_)) memory->forget_statements();

@@ -38,6 +38,21 @@ enum class capability : std::uint8_t {
   other_collation,  ///< a database can be made in which texts compare otherwise
   alter_table,      ///< what a prepared statement reads can change its columns
   unread_results,   ///< a session can be given back with results unread
+  wire,             ///< the suite can stand between the client and the server
+};
+
+/// Where a server listens whose wire the suite can read and cut.
+struct wire_place {
+  std::string host;
+  std::uint16_t port = 0;
+};
+
+/// What one operation costs, in round trips, with its statements prepared before.
+struct declared_round_trips {
+  std::size_t around_effect = 0;    ///< begin, claim, save and COMMIT of a first execution
+  std::size_t standard_effect = 0;  ///< of `subject::write`
+  std::size_t replay = 0;           ///< with what is left for after the answer
+  std::size_t mismatch = 0;
 };
 
 /// A setting or version read from the server, never assumed.
@@ -97,6 +112,11 @@ class subject {
   virtual result<> prepare() = 0;
 
   virtual result<std::unique_ptr<session>> connect() = 0;
+  /// Where a relay would stand; nothing where there is no wire.
+  virtual std::optional<wire_place> wire() { return std::nullopt; }
+  /// As `connect`, by a port of 127.0.0.1 where a relay listens.
+  virtual result<std::unique_ptr<session>> connect_by(std::uint16_t port, call_limits const& = {});
+  virtual std::optional<declared_round_trips> declared_trips() { return std::nullopt; }
   /// The server's own name of the session.
   virtual result<std::string> session_id(session&) = 0;
   /// The engine's lock view: is this session waiting for another's lock now? Thread-safe.
