@@ -182,6 +182,14 @@ class sqlite_subject final : public sql_subject {
     return std::unexpected(std::move(wanted).error());
   }
 
+  // A database in memory is never synced, and its level is left alone.
+  std::vector<session_setting> settings() const override {
+    auto all = sql_subject::settings();
+    for (auto& one : all)
+      if (one.name == "synchronous" && options_.path.empty()) one.restored = false;
+    return all;
+  }
+
   std::vector<isolation_level> levels() const override {
     return {{isolation::serializable, "serializable"}};
   }

@@ -280,13 +280,14 @@ result<> postgresql_session::committed(flush const& f, flush_answer answered, st
                       "the server answered COMMIT with ROLLBACK: a statement had failed before"));
   }
   error e = std::move(*answered.why);
-  // libpq puts the loss of a connection on the first command without an answer: it proves nothing.
-  bool const server_spoke = answered.failed && !e.native.sqlstate.empty();
-  bool const before_commit = server_spoke && *answered.failed < at_commit;
+  // Where the connection breaks without the server's words, libpq fails the first command that it
+  // has no answer to, and the server may have obeyed all of them.
+  bool const told = answered.failed && !e.native.sqlstate.empty();
+  bool const before_commit = told && *answered.failed < at_commit;
   e.phase = before_commit ? phase::save : phase::commit;
-  // An ERROR undid the transaction. A session that ended, with words or without, may have
-  // ended after it had committed.
-  bool const undone = server_spoke && (before_commit || !answered.fatal);
+  // An ERROR undid the transaction, and so did the end of the session if it was told before
+  // COMMIT was: the server answers in order. A session that ended later may have committed.
+  bool const undone = told && (before_commit || !answered.fatal);
   e.certainty = undone ? certainty::rolled_back : certainty::in_doubt;
   if (answered.stale && undone) {
     if (auto* memory = connection_memory::of(conn_)) memory->forget_statements();
