@@ -68,49 +68,51 @@ class subject {
   /// Where the suite keeps its own tables: never the application's.
   virtual table_names names() const = 0;
 
-  virtual result<std::vector<fact>> facts() = 0;
+  [[nodiscard]] virtual result<std::vector<fact>> facts() = 0;
   /// Installs idem's tables under `names` and the ledger, and empties them.
-  virtual result<> prepare() = 0;
+  [[nodiscard]] virtual result<> prepare() = 0;
 
-  virtual result<std::unique_ptr<session>> connect() = 0;
+  [[nodiscard]] virtual result<std::unique_ptr<session>> connect() = 0;
   /// The server's own name of the session.
-  virtual result<std::string> session_id(session&) = 0;
+  [[nodiscard]] virtual result<std::string> session_id(session&) = 0;
   /// The engine's lock view: is this session waiting for another's lock now? Thread-safe.
   virtual bool waiting(session&) = 0;
   /// The server's view: the id of the session's transaction, empty if it has none.
-  virtual result<std::string> transaction_id(session&) = 0;
-  virtual result<> restart() = 0;
+  [[nodiscard]] virtual result<std::string> transaction_id(session&) = 0;
+  [[nodiscard]] virtual result<> restart() = 0;
 
   // The effect and the observer's reading.
   /// Appends to the ledger and adds the amount to the balance.
-  virtual result<> write(transaction&, ledger_row const&) = 0;
+  [[nodiscard]] virtual result<> write(transaction&, ledger_row const&) = 0;
   /// All rows that this session sees: inside a transaction its own writes too.
-  virtual result<std::vector<ledger_row>> ledger(session&) = 0;
-  virtual result<std::int64_t> balance(session&) = 0;
+  [[nodiscard]] virtual result<std::vector<ledger_row>> ledger(session&) = 0;
+  [[nodiscard]] virtual result<std::int64_t> balance(session&) = 0;
   /// The record's whole row, every column, in one unambiguous text; nothing if there is none.
-  virtual result<std::optional<std::string>> record_row(session&, identity const&) = 0;
-  virtual result<std::int64_t> record_count(session&) = 0;
+  [[nodiscard]] virtual result<std::optional<std::string>> record_row(session&,
+                                                                      identity const&) = 0;
+  [[nodiscard]] virtual result<std::int64_t> record_count(session&) = 0;
 
   // Provocations inside an effect. Each sends a real statement and gives the server's answer.
   /// A statement that breaks a constraint of a table of the suite.
-  virtual result<> break_constraint(transaction&) = 0;
+  [[nodiscard]] virtual result<> break_constraint(transaction&) = 0;
   /// A statement whose failure ends or aborts the transaction.
-  virtual result<> break_transaction(transaction&) = 0;
+  [[nodiscard]] virtual result<> break_transaction(transaction&) = 0;
   /// A write that is in order now and fails at COMMIT.
-  virtual result<> break_at_commit(transaction&) = 0;
-  virtual result<> end_transaction(transaction&, ending) = 0;
-  virtual result<> delete_record(transaction&, identity const&) = 0;
+  [[nodiscard]] virtual result<> break_at_commit(transaction&) = 0;
+  [[nodiscard]] virtual result<> end_transaction(transaction&, ending) = 0;
+  [[nodiscard]] virtual result<> delete_record(transaction&, identity const&) = 0;
   /// Takes, in its own transaction on `holder`, the lock that `want_lock` needs.
-  virtual result<> hold_lock(session& holder) = 0;
-  virtual result<> release_lock(session& holder) = 0;
+  [[nodiscard]] virtual result<> hold_lock(session& holder) = 0;
+  [[nodiscard]] virtual result<> release_lock(session& holder) = 0;
   /// A statement that waits for the lock of `hold_lock`, `wait` at most.
-  virtual result<> want_lock(transaction&, std::chrono::milliseconds wait) = 0;
+  [[nodiscard]] virtual result<> want_lock(transaction&, std::chrono::milliseconds wait) = 0;
   /// Whether a text column with the engine's most collapsing collation takes the two for equal.
-  virtual result<bool> collapses(session&, std::string_view a, std::string_view b) = 0;
+  [[nodiscard]] virtual result<bool> collapses(session&, std::string_view a,
+                                               std::string_view b) = 0;
   /// Inserts NULL for one key part (0 scope, 1 operation, 2 key) straight into the records.
-  virtual result<> insert_null_key(session&, int part) = 0;
+  [[nodiscard]] virtual result<> insert_null_key(session&, int part) = 0;
   /// Makes later claims of this identity conflict without a visible row, and undoes that.
-  virtual result<> hide_record(session&, identity const&, bool hidden) = 0;
+  [[nodiscard]] virtual result<> hide_record(session&, identity const&, bool hidden) = 0;
 };
 
 /// Makes a subject from a target URL. Errors: `configuration` for a scheme that no subject of
