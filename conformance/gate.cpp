@@ -80,11 +80,16 @@ void judge_run(run_report& report, std::vector<fact> const& facts_after) {
 
 void judge_sabotage(sabotage_report& report) {
   report.verdict = verdict::pass;
+  // Dead in one scenario that this engine can show. A saboteur whose scenarios it cannot show at
+  // all is neither dead nor alive here: SELF-01 passes over it likewise.
   std::map<std::string, bool> shown;
   for (auto const& k : report.kills) {
+    if (k.verdict == verdict::unsupported) continue;
     bool& dead = shown[k.saboteur];
-    if (k.verdict == verdict::fail) dead = true;
-    if (k.verdict == verdict::fail || k.verdict == verdict::unsupported) continue;
+    if (k.verdict == verdict::fail) {
+      dead = true;
+      continue;
+    }
     report.survivors.push_back(k.saboteur + " survived " + k.scenario + " (" +
                                std::string(to_string(k.verdict)) + ")");
     report.verdict =
@@ -96,7 +101,9 @@ void judge_sabotage(sabotage_report& report) {
     report.verdict = worst(report.verdict, verdict::fail);
   }
   if (shown.empty()) {
-    report.survivors.emplace_back("no saboteur was run");
+    report.survivors.emplace_back(report.kills.empty()
+                                      ? "no saboteur was run"
+                                      : "this engine can show none of the scenarios");
     report.verdict = verdict::vacuous;
   }
 }
