@@ -187,8 +187,10 @@ result<std::vector<sabotage>> select_sabotage(suite_options const& options) {
         "no selected scenario names " +
         (options.saboteur.empty() ? "a saboteur" : "the saboteur " + options.saboteur) +
         ": nothing would be run; 'idem conformance list' shows who is to be killed by what");
-  std::ranges::stable_sort(pairs, {},
-                           [](sabotage const& s) { return std::stoi(s.saboteur.substr(1)); });
+  // The catalogue is one array: of one saboteur its order stays.
+  std::ranges::sort(pairs, {}, [](sabotage const& s) {
+    return std::pair(std::stoi(s.saboteur.substr(1)), s.entry);
+  });
   return pairs;
 }
 

@@ -172,10 +172,13 @@ std::string check_seed(std::string const& text) {
 }
 
 void add_selection(CLI::App& command, suite_arguments& a) {
-  command.add_option("--target", a.targets, "a database's URL; may be repeated")->required();
+  command.add_option("--target", a.targets, "a database's URL; may be repeated")
+      ->required()
+      ->allow_extra_args(false);
   command.add_option("--profile", a.options.select.profile, "only the scenarios of this profile");
-  command.add_option("--scenario", a.options.select.scenarios,
-                     "only this scenario; may be repeated");
+  command
+      .add_option("--scenario", a.options.select.scenarios, "only this scenario; may be repeated")
+      ->allow_extra_args(false);
   command.add_option("--seed", a.options.seed, "of every random choice")
       ->check(check_seed)
       ->capture_default_str();
