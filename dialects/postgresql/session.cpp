@@ -12,6 +12,8 @@ namespace idem::inline v1::postgresql::detail {
 
 namespace {
 
+using namespace std::chrono_literals;
+
 constexpr std::string_view commit_sql = "COMMIT";
 constexpr std::string_view rollback_sql = "ROLLBACK";
 
@@ -24,17 +26,11 @@ constexpr std::string_view set_wait_sql =
 constexpr std::string_view restore_wait_sql =
     "SELECT set_config('lock_timeout', current_setting('idem.lock_timeout'), true)";
 
-// How long the answer to a ROLLBACK or a reset is awaited: the server has nothing to wait for.
-constexpr std::chrono::seconds answer_limit{10};
-
 // What a server says unasked (notices, parameters, its farewell) is read in so many pieces at most.
 constexpr int most_idle_reads = 16;
 
-call_limits soon() {
-  call_limits limits;
-  limits.deadline = std::chrono::steady_clock::now() + answer_limit;
-  return limits;
-}
+// For the answer to a ROLLBACK or a reset: the server has nothing to wait for.
+call_limits soon() { return {.deadline = std::chrono::steady_clock::now() + 10s}; }
 
 struct begin_text {
   isolation level;
