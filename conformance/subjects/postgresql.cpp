@@ -125,6 +125,13 @@ class postgresql_subject : public sql_subject {
     return all;
   }
 
+  // What the database's encoding does not have (22P05), its texts cannot take for something else.
+  result<bool> collapses(session& s, std::string_view a, std::string_view b) override {
+    auto equal = sql_subject::collapses(s, a, b);
+    if (!equal && equal.error().native.sqlstate == "22P05") return false;
+    return equal;
+  }
+
   std::optional<wire_place> wire() override {
     auto s = postgresql::connect(options_);
     return s ? detail::listens_at(postgresql::handle(**s)) : std::nullopt;
