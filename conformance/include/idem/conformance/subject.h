@@ -168,7 +168,7 @@ class subject {
   /// Makes the commit of this transaction, which asked for the strongest level, fail for what
   /// another did meanwhile. Nothing may follow but the save.
   [[nodiscard]] virtual result<> conflict_at_commit(transaction&);
-  /// Has the server end the session, in whose calls nobody is, and waits until it has.
+  /// Has the server end the session, which may be waiting for a lock, until it is gone.
   [[nodiscard]] virtual result<> kill_session(session&);
   /// Leaves a result unread on the session's handle, as careless users do.
   [[nodiscard]] virtual result<> leave_unread(session&);
