@@ -3,6 +3,9 @@
 #include <idem/conformance/sql_subject.h>
 #include <idem/postgresql.h>
 #include <idem/url.h>
+#if IDEM_HAS_SOCI
+#include <idem/soci.h>
+#endif
 
 #include <array>
 #include <map>
@@ -107,12 +110,15 @@ constexpr std::string_view wait_sql = "SELECT set_config('lock_timeout', ?, true
 
 class postgresql_subject final : public sql_subject {
  public:
-  postgresql_subject(std::string target, postgresql::options options)
+  postgresql_subject(std::string target, front_door door, postgresql::options options)
       : sql_subject(postgresql_statements),
         target_(std::move(target)),
+        door_(door),
         options_(std::move(options)) {}
 
-  std::string name() const override { return "postgresql"; }
+  std::string name() const override {
+    return door_ == front_door::soci ? "postgresql+soci" : "postgresql";
+  }
   std::string target() const override { return target_; }
   std::set<capability> declared() const override {
     return {capability::processes,           capability::concurrent_writers,
@@ -124,7 +130,7 @@ class postgresql_subject final : public sql_subject {
   result<std::vector<fact>> facts() override {
     auto s = connect();
     if (!s) return std::unexpected(std::move(s).error());
-    std::vector<fact> all{{"engine", "PostgreSQL"}, {"driver", postgresql::driver_version()}};
+    std::vector<fact> all{{"engine", "PostgreSQL"}, {"driver", driver()}};
     auto const add = [&](std::string_view name, std::string_view sql,
                          std::span<parameter const> parameters) -> result<> {
       auto answered = query(**s, sql, parameters);
@@ -145,7 +151,7 @@ class postgresql_subject final : public sql_subject {
   }
 
   result<std::unique_ptr<session>> connect() override {
-    auto opened = postgresql::connect(options_);
+    auto opened = open();
     if (!opened) return opened;
     auto answered = query(**opened, process_sql);
     if (!answered) return std::unexpected(std::move(answered).error());
@@ -210,10 +216,35 @@ class postgresql_subject final : public sql_subject {
     return execute(tx, take_lock_sql);
   }
 
+ protected:
+  result<> write_statement(transaction& tx, std::string const& sql,
+                           std::span<parameter const> parameters) const override {
+#if IDEM_HAS_SOCI
+    if (door_ == front_door::soci) return write_in_soci(tx, sql, parameters);
+#endif
+    return sql_subject::write_statement(tx, sql, parameters);
+  }
+
  private:
+  result<std::unique_ptr<session>> open() const {
+#if IDEM_HAS_SOCI
+    if (door_ == front_door::soci) return soci::connect(options_);
+#endif
+    return postgresql::connect(options_);
+  }
+
+  std::string driver() const {
+#if IDEM_HAS_SOCI
+    if (door_ == front_door::soci)
+      return std::string(soci::driver_version()) + ", " + postgresql::driver_version();
+#endif
+    return postgresql::driver_version();
+  }
+
   static constexpr std::string_view transaction_failed = "failed";
 
   std::string target_;
+  front_door door_;
   postgresql::options options_;
   std::mutex mutex_;
   std::map<session const*, std::int64_t> processes_;
@@ -223,11 +254,12 @@ class postgresql_subject final : public sql_subject {
 }  // namespace
 
 result<std::unique_ptr<subject>> make_postgresql_subject(std::string_view url) {
-  auto options = postgresql::parse_url(url);
+  auto options = postgresql::parse_url(without_front_door(url));
   if (!options) return std::unexpected(std::move(options).error());
   auto parsed = parse_target_url(url);
   auto shown = parsed ? without_password(*parsed) : std::string("postgresql:");
-  return std::make_unique<postgresql_subject>(std::move(shown), std::move(*options));
+  return std::make_unique<postgresql_subject>(std::move(shown), front_door_of(url),
+                                              std::move(*options));
 }
 
 }  // namespace idem::inline v1::conformance

@@ -2,6 +2,9 @@
 #include <idem/conformance/sql_subject.h>
 #include <idem/sqlite.h>
 #include <unistd.h>
+#if IDEM_HAS_SOCI
+#include <idem/soci.h>
+#endif
 
 #include <array>
 #include <cstdio>
@@ -91,7 +94,10 @@ result<> unsupported(std::string_view what) {
 class sqlite_subject final : public sql_subject {
  public:
   sqlite_subject(std::string url, sqlite::options options)
-      : sql_subject(sqlite_statements), url_(std::move(url)), options_(std::move(options)) {
+      : sql_subject(sqlite_statements),
+        url_(std::move(url)),
+        door_(front_door_of(url_)),
+        options_(std::move(options)) {
     options_.foreign_keys = sqlite::setting::on;     // a deferred constraint needs it
     options_.busy = std::chrono::milliseconds(500);  // what a statement of an effect waits
   }
@@ -105,7 +111,7 @@ class sqlite_subject final : public sql_subject {
     return {};
   }
 
-  std::string name() const override { return "sqlite"; }
+  std::string name() const override { return door_ == front_door::soci ? "sqlite+soci" : "sqlite"; }
   std::string target() const override { return url_; }
   std::set<capability> declared() const override {
     std::set<capability> all{capability::deferred_constraint,
@@ -119,7 +125,7 @@ class sqlite_subject final : public sql_subject {
   result<std::vector<fact>> facts() override {
     auto s = connect();
     if (!s) return std::unexpected(std::move(s).error());
-    std::vector<fact> all{{"engine", "SQLite"}, {"driver", "SQLite C API"}};
+    std::vector<fact> all{{"engine", "SQLite"}, {"driver", std::string(driver())}};
     for (auto const& [name, sql] : fact_queries) {
       auto answered = query(**s, sql);
       if (!answered) return std::unexpected(std::move(answered).error());
@@ -128,7 +134,12 @@ class sqlite_subject final : public sql_subject {
     return all;
   }
 
-  result<std::unique_ptr<session>> connect() override { return sqlite::connect(options_); }
+  result<std::unique_ptr<session>> connect() override {
+#if IDEM_HAS_SOCI
+    if (door_ == front_door::soci) return soci::connect(options_);
+#endif
+    return sqlite::connect(options_);
+  }
 
   // SQLite numbers no connection: process and handle name it.
   result<std::string> session_id(session& s) override {
@@ -174,7 +185,23 @@ class sqlite_subject final : public sql_subject {
     return std::unexpected(std::move(wanted).error());
   }
 
+ protected:
+  result<> write_statement(transaction& tx, std::string const& sql,
+                           std::span<parameter const> parameters) const override {
+#if IDEM_HAS_SOCI
+    if (door_ == front_door::soci) return write_in_soci(tx, sql, parameters);
+#endif
+    return sql_subject::write_statement(tx, sql, parameters);
+  }
+
  private:
+  std::string_view driver() const {
+#if IDEM_HAS_SOCI
+    if (door_ == front_door::soci) return soci::driver_version();
+#endif
+    return "SQLite C API";
+  }
+
   static std::string text_of(std::vector<std::vector<value>> const& values) {
     if (values.empty() || values[0].empty()) return "";
     if (auto const* n = std::get_if<std::int64_t>(&values[0][0])) return std::to_string(*n);
@@ -193,6 +220,7 @@ class sqlite_subject final : public sql_subject {
   }
 
   std::string url_;
+  front_door door_;
   sqlite::options options_;
   std::unique_ptr<session> keeper_;
 };
@@ -200,7 +228,7 @@ class sqlite_subject final : public sql_subject {
 }  // namespace
 
 result<std::unique_ptr<subject>> make_sqlite_subject(std::string_view url) {
-  auto options = sqlite::parse_url(url);
+  auto options = sqlite::parse_url(without_front_door(url));
   if (!options) return std::unexpected(std::move(options).error());
   auto subject = std::make_unique<sqlite_subject>(std::string(url), std::move(*options));
   if (auto kept = subject->keep_memory(); !kept) return std::unexpected(std::move(kept).error());

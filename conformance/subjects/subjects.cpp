@@ -8,6 +8,25 @@
 
 namespace idem::inline v1::conformance {
 
+namespace {
+
+constexpr std::string_view soci_suffix = "+soci";
+
+std::string_view scheme_of(std::string_view url) { return url.substr(0, url.find(':')); }
+
+}  // namespace
+
+front_door front_door_of(std::string_view url) noexcept {
+  return scheme_of(url).ends_with(soci_suffix) ? front_door::soci : front_door::native;
+}
+
+std::string without_front_door(std::string_view url) {
+  auto scheme = scheme_of(url);
+  auto const rest = url.substr(scheme.size());
+  if (scheme.ends_with(soci_suffix)) scheme.remove_suffix(soci_suffix.size());
+  return std::string(scheme) + std::string(rest);
+}
+
 result<std::unique_ptr<subject>> make_subject(std::string_view url) {
   auto const scheme = url.substr(0, url.find(':'));
   if (scheme == "memory") return make_reference_subject();
@@ -16,6 +35,12 @@ result<std::unique_ptr<subject>> make_subject(std::string_view url) {
 #endif
 #if IDEM_HAS_POSTGRESQL
   if (scheme == "postgresql" || scheme == "postgres") return make_postgresql_subject(url);
+#endif
+#if IDEM_HAS_SOCI && IDEM_HAS_SQLITE
+  if (scheme == "sqlite+soci") return make_sqlite_subject(url);
+#endif
+#if IDEM_HAS_SOCI && IDEM_HAS_POSTGRESQL
+  if (scheme == "postgresql+soci") return make_postgresql_subject(url);
 #endif
   error e;
   e.what = errc::configuration;
@@ -34,6 +59,9 @@ result<std::unique_ptr<subject>> make_subject(std::string_view url) {
 #endif
 #if IDEM_HAS_POSTGRESQL
               " postgresql://HOST/DATABASE,"
+#endif
+#if IDEM_HAS_SOCI
+              " sqlite+soci:FILE, postgresql+soci://HOST/DATABASE,"
 #endif
               " memory:";
   return std::unexpected(std::move(e));
