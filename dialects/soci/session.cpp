@@ -91,7 +91,7 @@ engine const* find_engine(std::string_view engine::* member, std::string_view te
 }
 
 soci_session::soci_session(std::unique_ptr<::soci::session> sql, engine const& e)
-    : owned_(std::move(sql)), sql_(owned_.get()), engine_(&e) {}
+    : owned_(std::move(sql)), sql_(owned_.get()), engine_(&e), guarded_(e.guards_commit) {}
 
 soci_session::~soci_session() {
   registry().remove(this);
@@ -111,7 +111,10 @@ bool soci_session::is_current() {
 // The port on the handle of this moment: SOCI may have connected anew since the last call.
 result<session*> soci_session::port() {
   if (is_current()) return part_.port.get();
-  if (begun_) return std::unexpected(replaced_error(*engine_));
+  if (begun_) {
+    guarded_ = false;  // what was written on the other connection is kept from nobody
+    return std::unexpected(replaced_error(*engine_));
+  }
   close_part();
   part_.handle = engine_->handle(*sql_);
   if (part_.handle == nullptr) return std::unexpected(closed_error());
@@ -145,6 +148,7 @@ result<> soci_session::begin(begin_options const& o) {
   noted_.reset();
   auto begun = (*p)->begin(o);
   begun_ = begun.has_value();
+  guarded_ = engine_->guards_commit;
   settle();
   return begun;
 }
@@ -170,6 +174,7 @@ result<> soci_session::commit(std::span<statement const> last, call_limits const
     return std::unexpected(std::move(e));
   }
   auto committed = (*p)->commit(last, limits);
+  guarded_ = guarded_ && (*p)->guards_commit();
   if (committed) begun_ = false;
   settle();
   return committed;
@@ -178,11 +183,15 @@ result<> soci_session::commit(std::span<statement const> last, call_limits const
 // A port whose connection was replaced is closed, which rolls back what it may still hold; on the
 // new connection the effect may have begun something, too.
 result<> soci_session::rollback() noexcept try {
-  if (begun_ && !is_current()) close_part();
-  begun_ = false;
+  if (begun_ && !is_current()) {
+    guarded_ = false;
+    close_part();
+  }
+  bool const ours = std::exchange(begun_, false);
   auto p = port();
   if (!p) return std::unexpected(std::move(p).error());
   auto ended = (*p)->rollback();
+  if (ours) guarded_ = guarded_ && (*p)->guards_commit();
   settle();
   return ended;
 } catch (...) {

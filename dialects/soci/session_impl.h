@@ -40,6 +40,8 @@ struct engine {
   result<std::unique_ptr<session>> (*connect)(std::string_view url, call_limits const&);
   /// The port stays between transactions. If not, nothing of ours is on an idle handle.
   bool keeps_port;
+  /// The port can keep commits to itself as long as the connection is the same.
+  bool guards_commit;
   /// What to do when the connection was replaced in a transaction.
   advice replaced;
 };
@@ -57,7 +59,8 @@ engine const* find_engine(std::string_view engine::* member, std::string_view te
 /// The port over the handle inside a `::soci::session`.
 class soci_session final : public session {
  public:
-  soci_session(::soci::session& sql, engine const& e) : sql_(&sql), engine_(&e) {}
+  soci_session(::soci::session& sql, engine const& e)
+      : sql_(&sql), engine_(&e), guarded_(e.guards_commit) {}
   soci_session(std::unique_ptr<::soci::session>, engine const&);
   ~soci_session() override;
 
@@ -70,6 +73,7 @@ class soci_session final : public session {
   result<> reset() noexcept override;
   void* native_handle() noexcept override;
   std::optional<error> pending_error() noexcept override;
+  bool guards_commit() const noexcept override { return guarded_; }
 
   ::soci::session& lent() const noexcept { return *sql_; }
   /// What an effect threw: remembered if the operation has to start again because of it.
@@ -90,6 +94,7 @@ class soci_session final : public session {
   native_part part_;
   std::optional<error> noted_;
   bool begun_ = false;
+  bool guarded_;  ///< of the last transaction, when it has ended
   bool cancelled_ = false;
 };
 

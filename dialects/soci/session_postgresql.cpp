@@ -142,6 +142,7 @@ engine const postgresql_engine{
     .code_of = code_of,
     .connect = connect_url,
     .keeps_port = true,
+    .guards_commit = false,
     .replaced = advice::new_connection,
 };
 

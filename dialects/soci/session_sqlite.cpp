@@ -28,7 +28,10 @@ void* handle_of(::soci::session& sql) {
 // https://sqlite.org/c3ref/close.html
 std::uint64_t incarnation_of(void*) { return 1; }
 
-void attach(native_part& part) { part.port = sqlite::adopt(static_cast<::sqlite3*>(part.handle)); }
+// SOCI uses no hooks.
+void attach(native_part& part) {
+  part.port = sqlite::adopt(static_cast<::sqlite3*>(part.handle), sqlite::hooks::session);
+}
 
 void detach(native_part& part) noexcept { part.port.reset(); }
 
@@ -82,6 +85,7 @@ engine const sqlite_engine{
     .code_of = code_of,
     .connect = connect_url,
     .keeps_port = false,
+    .guards_commit = true,
     .replaced = advice::never,
 };
 
