@@ -37,7 +37,8 @@ child_process::~child_process() {
   }
 }
 
-result<child_process> child_process::start(std::vector<std::string> const& command) {
+result<child_process> child_process::start(std::vector<std::string> const& command,
+                                           std::string const& setting) {
   if (command.empty()) return fail(errc::configuration, "no worker command is set");
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) != 0) return fail(errc::resource_exhausted, "no pipe");
@@ -47,8 +48,12 @@ result<child_process> child_process::start(std::vector<std::string> const& comma
   std::vector<char*> arguments;
   for (auto const& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));
   arguments.push_back(nullptr);
+  std::vector<char*> environment{const_cast<char*>(setting.c_str())};  // the first of a name wins
+  for (char** one = environ; *one != nullptr; ++one) environment.push_back(*one);
+  environment.push_back(nullptr);
   pid_t pid = -1;
-  int const failure = posix_spawn(&pid, arguments[0], &actions, nullptr, arguments.data(), environ);
+  int const failure =
+      posix_spawn(&pid, arguments[0], &actions, nullptr, arguments.data(), environment.data());
   posix_spawn_file_actions_destroy(&actions);
   close(ends[1]);
   if (failure == 0) return child_process(pid, ends[0]);

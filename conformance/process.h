@@ -11,8 +11,10 @@ namespace idem::inline v1::conformance {
 /// A child process whose standard output is read.
 class child_process {
  public:
+  /// `setting`, NAME=value, goes before the environment that it inherits.
   /// Errors: `resource_exhausted`, `configuration` (the command cannot be started).
-  static result<child_process> start(std::vector<std::string> const& command);
+  static result<child_process> start(std::vector<std::string> const& command,
+                                     std::string const& setting);
   child_process(child_process&&) noexcept;
   child_process& operator=(child_process&&) = delete;
   /// Waits for it if `output` was not called.

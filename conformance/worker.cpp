@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <map>
 #include <numeric>
 #include <utility>
@@ -14,6 +15,10 @@
 
 namespace idem::inline v1::conformance {
 
+namespace {
+constexpr char const* worker_target_variable = "IDEM_WORKER_TARGET";
+}
+
 result<std::string> context::worker(std::vector<std::string> arguments) {
   return std::move(workers({std::move(arguments)}).front());
 }
@@ -22,12 +27,14 @@ std::vector<result<std::string>> context::workers(std::vector<std::vector<std::s
   std::vector<result<child_process>> started;
   for (auto& own : arguments) {
     auto command = worker_;
-    for (std::string part : {std::string("--target"), subject_.target(), std::string("--scope"),
-                             scope_, std::string("--seed"), std::to_string(random_()),
-                             std::string("--saboteur"), saboteur_.empty() ? "none" : saboteur_})
+    for (std::string part :
+         {std::string("--scope"), scope_, std::string("--seed"), std::to_string(random_()),
+          std::string("--saboteur"), saboteur_.empty() ? "none" : saboteur_})
       command.push_back(std::move(part));
     std::ranges::move(own, std::back_inserter(command));
-    started.push_back(child_process::start(command));
+    // A URL can hold a password, and everybody can read a command line.
+    started.push_back(child_process::start(
+        command, std::string(worker_target_variable) + "=" + subject_.worker_target()));
   }
   std::vector<result<std::string>> outputs;
   for (auto& child : started) {
@@ -55,7 +62,8 @@ class worker {
   }
 
   result<std::string> work() {
-    auto made = factory_(options_["target"]);
+    char const* target = std::getenv(worker_target_variable);
+    auto made = factory_(target == nullptr ? "" : target);
     if (!made) return std::unexpected(std::move(made).error());
     subject_ = std::move(*made);
     auto opened = subject_->connect();

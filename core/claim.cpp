@@ -162,6 +162,17 @@ result<> run_one(session& s, std::string_view sql, call_limits const& limits) {
   return {};
 }
 
+namespace {
+
+// Which of guard, claim, read, savepoint are sent together: the first of them, and how many.
+std::pair<std::size_t, std::size_t> trip_of(traits const& facts, claim_savepoint savepoint) {
+  if (savepoint == claim_savepoint::around) return {0, 4};
+  if (!facts.pipelines) return {1, 1};
+  return {1, savepoint == claim_savepoint::after ? 3 : 2};
+}
+
+}  // namespace
+
 result<claim_step> send_claim(store_core const& core, session& s, claim_input const& in,
                               call_limits const& limits) {
   auto const& id = in.request->identity();
@@ -171,20 +182,23 @@ result<claim_step> send_claim(store_core const& core, session& s, claim_input co
   if (in.store_canonical_request) canonical = in.request->canonical();
   auto const all = claim_parameters(id, in.attempt, *print, canonical);
   auto const keys = key_parameters(id);
-  std::array<statement, 3> const steps{statement{core.sql.claim, without_clock(core.facts, all)},
-                                       statement{core.sql.read_winner, keys},
-                                       statement{core.sql.savepoint, {}}};
-  std::size_t const in_one_trip = in.with_savepoint ? 3 : 2;
-  auto answered = s.execute(std::span(steps).first(core.facts.pipelines ? in_one_trip : 1), limits);
+  bool const guarded = in.savepoint == claim_savepoint::around;
+  std::array<statement, 4> const steps{
+      statement{core.sql.guard, {}}, statement{core.sql.claim, without_clock(core.facts, all)},
+      statement{core.sql.read_winner, keys},
+      statement{guarded ? core.sql.release_guard : core.sql.savepoint, {}}};
+  auto const [first, count] = trip_of(core.facts, in.savepoint);
+  auto answered = s.execute(std::span(steps).subspan(first, count), limits);
   if (!answered) {
     bool const taken = core.facts.conflict == claim_conflict::unique_violation &&
                        answered.error().what == errc::unique_violation;
     if (taken) return read_after_conflict(core, s, id, limits);
     return std::unexpected(std::move(answered).error());
   }
-  if (answered->front().affected == 1) return claim_step(claim_inserted{});
-  if (!core.facts.pipelines) return read_after_conflict(core, s, id, limits);
-  auto found = first_record((*answered)[1]);
+  std::size_t const claim = 1 - first;
+  if ((*answered)[claim].affected == 1) return claim_step(claim_inserted{});
+  if (answered->size() <= claim + 1) return read_after_conflict(core, s, id, limits);
+  auto found = first_record((*answered)[claim + 1]);
   if (!found) return std::unexpected(std::move(found).error());
   if (!*found) return claim_step(claim_invisible{});
   return claim_step(std::move(**found));
@@ -247,6 +261,8 @@ struct save_parameters {
   }
 };
 
+constexpr std::string_view unmatched_message =
+    "the claim is no longer in its table: nothing may delete or change it before the commit";
 constexpr std::string_view replaced_message =
     "the claim's transaction was ended before the save: an effect must not commit or roll back";
 
@@ -261,12 +277,15 @@ result<> prove_witness(store_core const& core, session& s, call_limits const& li
   return std::unexpected(std::move(e));
 }
 
-// Where the save itself is the witness, one that matches nothing is what tells.
-std::unexpected<error> save_failed(store_core const& core, error e) {
-  if (e.what == errc::save_unmatched && core.facts.witness == transaction_witness::save) {
-    e.what = errc::transaction_replaced;
-    e.message = replaced_message;
-  }
+// Where the save itself is the witness, one that matches nothing tells of another transaction;
+// but not while the claim's savepoint is there: then it is the row that is gone.
+std::unexpected<error> save_failed(store_core const& core, session& s, error e,
+                                   call_limits const& limits) {
+  if (e.what != errc::save_unmatched) return std::unexpected(std::move(e));
+  bool const replaced = core.facts.witness == transaction_witness::save &&
+                        !run_one(s, core.sql.rollback_to_savepoint, limits);
+  if (replaced) e.what = errc::transaction_replaced;
+  e.message = replaced ? replaced_message : unmatched_message;
   return std::unexpected(std::move(e));
 }
 
@@ -284,12 +303,10 @@ result<> send_save(store_core const& core, session& s, identity const& id,
   save_parameters const parameters(core, id, attempt, state, r);
   statement const save{core.sql.save, without_clock(core.facts, parameters.all)};
   auto answered = s.execute(std::span(&save, 1), limits);
-  if (!answered) return save_failed(core, std::move(answered).error());
+  if (!answered) return save_failed(core, s, std::move(answered).error(), limits);
   if (core.facts.save_fails_in_server || answered->front().affected == 1) return {};
-  auto unmatched = fail(errc::save_unmatched, advice::never,
-                        "the claim is no longer in its table: nothing may delete or change it "
-                        "before the commit");
-  return save_failed(core, std::move(unmatched).error());
+  auto unmatched = fail(errc::save_unmatched, advice::never, std::string(unmatched_message));
+  return save_failed(core, s, std::move(unmatched).error(), limits);
 }
 
 result<> save_and_commit(store_core const& core, session& s, identity const& id,
@@ -305,7 +322,7 @@ result<> save_and_commit(store_core const& core, session& s, identity const& id,
   save_parameters const parameters(core, id, attempt, state, r);
   statement const save{core.sql.save, without_clock(core.facts, parameters.all)};
   auto committed = s.commit(std::span(&save, 1), limits);
-  if (!committed) return save_failed(core, std::move(committed).error());
+  if (!committed) return save_failed(core, s, std::move(committed).error(), limits);
   return {};
 }
 

@@ -95,6 +95,12 @@ error end_transaction(detail::transaction_state& state, error e) {
 result<claim_result> claim_failed(detail::store_core const& core, detail::transaction_state& state,
                                   error e) {
   auto status = state.session->status();
+  // What a claim waited for in vain ends with the claim alone; other failures end it all.
+  if (status && *status == transaction_status::failed && e.what == errc::lock_timeout &&
+      core.facts.failed_statement_aborts_transaction) {
+    auto undone = detail::run_one(*state.session, core.sql.rollback_to_guard, state.limits);
+    if (undone) status = state.session->status();
+  }
   if (!status || *status != transaction_status::open)
     return std::unexpected(end_transaction(state, std::move(e)));
   if (e.what == errc::lock_timeout && core.facts.claim_wait_names_identity)
@@ -187,7 +193,10 @@ result<claim_result> store::claim(transaction& tx, request const& r,
   call_limits const limits{options.deadline, options.stop, options.wait_limit};
   auto step = detail::send_claim(
       *core_, *state->session,
-      {&r, attempt, options.write_version, options.store_canonical_request}, limits);
+      {&r, attempt, options.write_version, options.store_canonical_request,
+       core_->facts.failed_statement_aborts_transaction ? detail::claim_savepoint::around
+                                                        : detail::claim_savepoint::none},
+      limits);
   if (!step) return claim_failed(*core_, *state, std::move(step).error());
   if (auto const* winner = std::get_if<record>(&*step)) {
     auto judged = detail::judge(*winner, r);

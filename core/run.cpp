@@ -166,7 +166,7 @@ void run_operation::notify_wait() {
 result<outcome> run_operation::claim_and_run() {
   call_limits const waiting{options_.deadline, options_.stop, options_.wait_limit};
   claim_input const input{&request_, attempt_, options_.write_version,
-                          options_.store_canonical_request, true};
+                          options_.store_canonical_request, claim_savepoint::after};
   auto step = send_claim(core_, *state_->session, input, waiting);
   notify_wait();
   if (step) suspect_.reset();

@@ -60,7 +60,10 @@ rendered_statements render_statements(dialect const& d, table_names const& names
           schema::render(d.sql.discard, names),
           schema::render(d.sql.savepoint, names),
           schema::render(d.sql.rollback_to_savepoint, names),
-          schema::render(d.sql.release_savepoint, names)};
+          schema::render(d.sql.release_savepoint, names),
+          schema::render(d.sql.guard, names),
+          schema::render(d.sql.rollback_to_guard, names),
+          schema::render(d.sql.release_guard, names)};
 }
 
 }  // namespace detail

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -18,6 +19,7 @@ namespace idem::inline v1::detail {
 struct rendered_statements {
   std::string claim, find, read_winner, save, discard;
   std::string savepoint, rollback_to_savepoint, release_savepoint;
+  std::string guard, rollback_to_guard, release_guard;
 };
 
 rendered_statements render_statements(dialect const&, table_names const&);
@@ -31,14 +33,20 @@ struct store_core {
   store_options options;
 };
 
+/// Which savepoints travel with a claim.
+enum class claim_savepoint : std::uint8_t {
+  none,
+  after,   ///< where the driver pipelines: the effect can be undone alone
+  around,  ///< the guard: a claim that fails can be undone alone
+};
+
 /// What is written with a claim.
 struct claim_input {
   idem::request const* request;
   attempt_id attempt;
   fingerprint_version write_version;
   bool store_canonical_request;
-  /// The savepoint for the effect is wanted: where the driver pipelines it travels with the claim.
-  bool with_savepoint = false;
+  claim_savepoint savepoint = claim_savepoint::none;
 };
 
 struct claim_inserted {};

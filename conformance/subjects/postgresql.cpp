@@ -110,16 +110,18 @@ constexpr std::string_view wait_sql = "SELECT set_config('lock_timeout', ?, true
 
 class postgresql_subject final : public sql_subject {
  public:
-  postgresql_subject(std::string target, front_door door, postgresql::options options)
+  postgresql_subject(std::string url, std::string target, postgresql::options options)
       : sql_subject(postgresql_statements),
+        url_(std::move(url)),
         target_(std::move(target)),
-        door_(door),
+        door_(front_door_of(url_)),
         options_(std::move(options)) {}
 
   std::string name() const override {
     return door_ == front_door::soci ? "postgresql+soci" : "postgresql";
   }
   std::string target() const override { return target_; }
+  std::string worker_target() const override { return url_; }
   std::set<capability> declared() const override {
     return {capability::processes,           capability::concurrent_writers,
             capability::wait_names_identity, capability::deadlock,
@@ -243,6 +245,7 @@ class postgresql_subject final : public sql_subject {
 
   static constexpr std::string_view transaction_failed = "failed";
 
+  std::string url_;
   std::string target_;
   front_door door_;
   postgresql::options options_;
@@ -258,7 +261,7 @@ result<std::unique_ptr<subject>> make_postgresql_subject(std::string_view url) {
   if (!options) return std::unexpected(std::move(options).error());
   auto parsed = parse_target_url(url);
   auto shown = parsed ? without_password(*parsed) : std::string("postgresql:");
-  return std::make_unique<postgresql_subject>(std::move(shown), front_door_of(url),
+  return std::make_unique<postgresql_subject>(std::string(url), std::move(shown),
                                               std::move(*options));
 }
 

@@ -57,6 +57,9 @@ constexpr std::string_view discard_sql =
 constexpr std::string_view savepoint_sql = "SAVEPOINT idem_claim";
 constexpr std::string_view rollback_to_savepoint_sql = "ROLLBACK TO SAVEPOINT idem_claim";
 constexpr std::string_view release_savepoint_sql = "RELEASE SAVEPOINT idem_claim";
+constexpr std::string_view guard_sql = "SAVEPOINT idem_guard";
+constexpr std::string_view rollback_to_guard_sql = "ROLLBACK TO SAVEPOINT idem_guard";
+constexpr std::string_view release_guard_sql = "RELEASE SAVEPOINT idem_guard";
 
 // CREATE TABLE IF NOT EXISTS by two sessions at once can fail with 23505 of pg_type.
 constexpr std::string_view lock_sql =
@@ -142,6 +145,9 @@ constexpr statements sql{
     .savepoint = savepoint_sql,
     .rollback_to_savepoint = rollback_to_savepoint_sql,
     .release_savepoint = release_savepoint_sql,
+    .guard = guard_sql,
+    .rollback_to_guard = rollback_to_guard_sql,
+    .release_guard = release_guard_sql,
 };
 
 constexpr traits facts{

@@ -182,8 +182,6 @@ bool is_mismatched(unit_end const& e, unit_owner, flavour const&) {
 }
 bool is_held(unit_end const& e, unit_owner, flavour const& f) {
   if (f.lock_at_begin) return e.failure && e.failure->what == errc::lock_timeout;
-  if (f.facts.failed_statement_aborts_transaction)
-    return e.failure && e.failure->what == errc::transaction_aborted;
   if (f.facts.claim_wait_names_identity) return e.committed && e.in_progress;
   return e.failure && e.failure->what == errc::lock_timeout;
 }

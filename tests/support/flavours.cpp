@@ -106,6 +106,9 @@ bool can_exist(flavour const& f) {
   if (f.facts.failed_statement_aborts_transaction &&
       f.facts.conflict == claim_conflict::unique_violation)
     return false;
+  // The one family whose failed statement aborts (PostgreSQL's) nests savepoints of one name.
+  // https://www.postgresql.org/docs/15/sql-savepoint.html
+  if (f.facts.failed_statement_aborts_transaction && f.savepoint_names_move) return false;
   // One writer for the whole database: a wait there can be for any of them, and ends them all.
   if (f.lock_at_begin && f.facts.claim_wait_names_identity) return false;
   return !f.lock_at_begin || f.facts.claim_proves_absence;

@@ -68,6 +68,9 @@ idem::dialect make_dialect(flavour const& f) {
   d.sql.savepoint = "SAVEPOINT idem";
   d.sql.rollback_to_savepoint = "ROLLBACK TO idem";
   d.sql.release_savepoint = "RELEASE idem";
+  d.sql.guard = "SAVEPOINT guard";
+  d.sql.rollback_to_guard = "ROLLBACK TO guard";
+  d.sql.release_guard = "RELEASE guard";
   d.schema.migrations = migrations;
   d.schema.default_schema = "main";
   d.schema.max_identifier_bytes = 63;

@@ -129,13 +129,14 @@ scripted_session::answer scripted_session::run_effect(statement const& s) {
 scripted_session::answer scripted_session::run_savepoint(std::string_view sql) {
   if (!transaction_) return fail(native::failed);
   auto& server = world_->server;
-  if (sql == "SAVEPOINT idem") {
-    server.mark(*transaction_, "idem");
+  std::string const name(sql.substr(sql.rfind(' ') + 1));
+  if (sql.starts_with("SAVEPOINT ")) {
+    server.mark(*transaction_, name);
     return rows{};
   }
-  bool const done = sql == "ROLLBACK TO idem" ? server.back_to(*transaction_, "idem")
-                    : sql == "RELEASE idem"   ? server.release(*transaction_, "idem")
-                                              : false;
+  bool const done = sql.starts_with("ROLLBACK TO ") ? server.back_to(*transaction_, name)
+                    : sql.starts_with("RELEASE ")   ? server.release(*transaction_, name)
+                                                    : false;
   if (done) {
     failed_ = false;
     return rows{};

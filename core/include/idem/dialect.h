@@ -73,6 +73,11 @@ struct statements {
   std::string_view savepoint;
   std::string_view rollback_to_savepoint;
   std::string_view release_savepoint;
+  /// A savepoint of another name around a claim in the caller's transaction, so that one that
+  /// waited in vain is undone alone. Only where a failed statement aborts the transaction.
+  std::string_view guard;
+  std::string_view rollback_to_guard;
+  std::string_view release_guard;
 };
 
 /// The columns that `find` and `read_winner` return, in this order.

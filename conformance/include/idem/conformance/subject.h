@@ -64,6 +64,8 @@ class subject {
 
   virtual std::string name() const = 0;    ///< "sqlite"
   virtual std::string target() const = 0;  ///< the URL, without secrets
+  /// The URL by which a worker process reaches the same database: with what secrets it needs.
+  virtual std::string worker_target() const { return target(); }
   virtual std::set<capability> declared() const = 0;
   /// Where the suite keeps its own tables: never the application's.
   virtual table_names names() const = 0;
