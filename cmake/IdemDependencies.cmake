@@ -6,7 +6,9 @@
 find_path(IDEM_RAPIDJSON_INCLUDE_DIR rapidjson/reader.h)
 find_path(IDEM_TOML_INCLUDE_DIR toml++/toml.h)
 find_path(IDEM_NLOHMANN_JSON_INCLUDE_DIR nlohmann/json.hpp)
-mark_as_advanced(IDEM_RAPIDJSON_INCLUDE_DIR IDEM_TOML_INCLUDE_DIR IDEM_NLOHMANN_JSON_INCLUDE_DIR)
+find_path(IDEM_ASIO_INCLUDE_DIR boost/asio.hpp)
+mark_as_advanced(IDEM_RAPIDJSON_INCLUDE_DIR IDEM_TOML_INCLUDE_DIR IDEM_NLOHMANN_JSON_INCLUDE_DIR
+                 IDEM_ASIO_INCLUDE_DIR)
 
 if(NOT TARGET OpenSSL::Crypto)
   find_package(OpenSSL 3 REQUIRED COMPONENTS Crypto)
@@ -72,4 +74,4 @@ endif()
 idem_switch(soci SOCI::Core SOCI_SQLITE3_OR_POSTGRESQL)
 idem_switch(
   conformance fmt::fmt pugixml::pugixml Threads::Threads IDEM_TOML_INCLUDE_DIR
-  IDEM_NLOHMANN_JSON_INCLUDE_DIR)
+  IDEM_NLOHMANN_JSON_INCLUDE_DIR IDEM_ASIO_INCLUDE_DIR)

@@ -3,7 +3,6 @@
 #include "conformance/gate.h"
 
 #include <algorithm>
-#include <map>
 
 namespace idem::inline v1::conformance {
 
@@ -80,25 +79,20 @@ void judge_run(run_report& report, std::vector<fact> const& facts_after) {
 
 void judge_sabotage(sabotage_report& report) {
   report.verdict = verdict::pass;
-  std::map<std::string, bool> shown;
+  bool one_died = false;
   for (auto const& k : report.kills) {
-    bool& dead = shown[k.saboteur];
-    if (k.verdict == verdict::fail) dead = true;
+    one_died |= k.verdict == verdict::fail;
     if (k.verdict == verdict::fail || k.verdict == verdict::unsupported) continue;
     report.survivors.push_back(k.saboteur + " survived " + k.scenario + " (" +
                                std::string(to_string(k.verdict)) + ")");
     report.verdict =
         worst(report.verdict, k.verdict == verdict::error ? verdict::error : verdict::fail);
   }
-  for (auto const& [saboteur, dead] : shown) {
-    if (dead) continue;
-    report.survivors.push_back(saboteur + " was killed by no scenario");
-    report.verdict = worst(report.verdict, verdict::fail);
-  }
-  if (shown.empty()) {
-    report.survivors.emplace_back("no saboteur was run");
-    report.verdict = verdict::vacuous;
-  }
+  // One that no scenario can show on this engine is no survivor; if none can be shown, all is.
+  if (one_died || report.verdict != verdict::pass) return;
+  report.survivors.emplace_back(report.kills.empty() ? "no saboteur was run"
+                                                     : "no saboteur can be shown on this engine");
+  report.verdict = verdict::vacuous;
 }
 
 }  // namespace idem::inline v1::conformance

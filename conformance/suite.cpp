@@ -172,6 +172,9 @@ result<run_report> run_suite(subject& s, suite_options const& options) {
 result<sabotage_report> run_sabotage(subject& s, suite_options const& options) {
   auto ids = select(options.select);
   if (!ids) return std::unexpected(std::move(ids).error());
+  if (!options.saboteur.empty() && find_saboteur(options.saboteur) == nullptr)
+    return invalid_argument("there is no saboteur '" + options.saboteur +
+                            "': see 'idem conformance list --saboteurs'");
   if (auto possible = ready(s); !possible) return std::unexpected(std::move(possible).error());
   sabotage_report report;
   report.subject = s.name();

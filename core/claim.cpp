@@ -293,7 +293,7 @@ std::unexpected<error> save_failed(store_core const& core, session& s, error e,
 
 bool means_replaced(error const& e) noexcept {
   return e.advice == advice::never && e.what != errc::cancelled &&
-         e.what != errc::deadline_exceeded;
+         e.what != errc::deadline_exceeded && e.what != errc::session_not_idle;
 }
 
 result<> send_save(store_core const& core, session& s, identity const& id,

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "core/run.h"
 
+#include <cxxabi.h>
+
 #include <algorithm>
 #include <utility>
 
+#include "core/held_sources.h"
 #include "core/notify.h"
 
 namespace idem::inline v1::detail {
@@ -81,8 +84,13 @@ result<outcome> run_operation::go() {
 }
 
 result<outcome> run_operation::try_once() {
+  if (held_source::count(source_) >= source_.capacity())
+    return std::unexpected(make_error(errc::session_not_idle, phase::connect, advice::never,
+                                      "the runs around this one have every session of the pool: "
+                                      "enlarge it"));
   auto lease = session_lease::acquire(source_, limits_);
   if (!lease) return at(std::move(lease).error(), phase::connect, certainty::not_executed);
+  held_source const holds(source_);
   auto answered = on_session(*lease);
   if (answered) return answered;
   error& e = answered.error();
@@ -204,6 +212,10 @@ result<outcome> run_operation::run_effect() {
   transaction tx = transaction_state::make(state_);
   try {
     answered = effect_(tx);
+#ifdef __GLIBCXX__
+  } catch (abi::__forced_unwind const&) {
+    throw;  // the thread ends (pthread_exit, pthread_cancel): who keeps that ends the process
+#endif
   } catch (...) {
     thrown_ = std::current_exception();
   }
@@ -221,9 +233,13 @@ result<outcome> run_operation::effect_failed(error e) {
   // Whatever a nested call said of itself, this transaction is rolled back.
   if (e.advice == advice::resolve_first) e.advice = advice::never;
   if (e.what == errc::transaction_replaced) e.attempts.clear();  // another claim's
-  if (!calls_for_restart(e)) {
-    if (auto same = prove_same_transaction(e); !same)
-      return std::unexpected(std::move(same).error());
+  // The transaction's own transient error is the server's word on it. Any other proves nothing; it
+  // is started again all the same, for the next claim meets what was left, if there is a next one.
+  bool const restarts = calls_for_restart(e);
+  if (!restarts || !cause) {
+    auto same = prove_same_transaction(e);
+    if (!same && !restarts) return std::unexpected(std::move(same).error());
+    if (!same && same.error().what == errc::transaction_replaced) suspect_ = attempt_;
   }
   return at(std::move(e), phase::effect, certainty::rolled_back);
 }

@@ -75,8 +75,9 @@ result<> transaction_state::rollback() {
   return session->rollback();
 }
 
-void transaction_state::note_failure() {
-  if (session->guards_commit()) return;
+void transaction_state::note_failure(error const& e) {
+  // What was ended before this statement, or by its success, was not ended by its failure.
+  if (session->guards_commit() || e.what == errc::transaction_replaced) return;
   auto const status = session->status();
   ended_by_failure = status && *status == transaction_status::idle;
 }
@@ -125,6 +126,11 @@ result<transaction> transaction::begin(idem::session& s, begin_options const& op
 }
 
 result<transaction> transaction::adopt(idem::session& s, observer* o, isolation wanted) {
+  // The savepoint of a claim made so would hide the run's, and a claim dropped there be committed.
+  if (dynamic_cast<detail::lent_session*>(&s) != nullptr)
+    return refuse(errc::unsupported, phase::preflight,
+                  "the transaction of an effect cannot be adopted: claim in the one that the "
+                  "effect was given");
   if (wanted != isolation::engine_default)
     return refuse(errc::isolation_mismatch, phase::preflight,
                   "the level of an adopted transaction cannot be proven: set it where the "
@@ -184,7 +190,7 @@ result<rows> transaction::execute(std::string_view sql, std::span<parameter cons
   e.certainty = certainty::rolled_back;
   bool const restart = e.advice == advice::new_transaction || e.advice == advice::new_connection;
   if (restart && !state.restart_cause) state.restart_cause = e;
-  state.note_failure();
+  state.note_failure(e);
   return std::unexpected(std::move(e));
 }
 

@@ -50,7 +50,7 @@ struct transaction_state {
 
   void doom(error why);
   void forget_claim(identity const&);
-  void note_failure();
+  void note_failure(error const&);
   result<> rollback();
   void report(std::string_view where, error const&) noexcept;
 

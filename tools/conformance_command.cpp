@@ -102,6 +102,8 @@ int run_targets(suite_arguments& a) {
 }
 
 int sabotage_target(suite_arguments& a) {
+  if (!a.json_file.empty() && a.targets.size() > 1)
+    return complain("the file of --json holds one report: name one --target");
   if (std::string trouble; !prepare_output(a, trouble)) return complain(trouble);
   a.options.worker = own_worker();
   a.options.progress = show_progress;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <CLI/CLI.hpp>
 
+#include <cstdio>
 #include <exception>
 #include <functional>
 
@@ -21,7 +22,11 @@ int main(int argc, char** argv) {
     } catch (CLI::ParseError const& e) {
       return app.exit(e) == 0 ? 0 : idem::tools::could_not_run;
     }
-    return chosen();
+    int const code = chosen();
+    // What is still in the buffer may not fit where it is to go.
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+      return idem::tools::complain("standard output cannot be written");
+    return code;
   } catch (std::exception const& e) {
     return idem::tools::complain(e.what());
   }

@@ -27,6 +27,9 @@ constexpr std::string_view restore_wait_sql =
 // How long the answer to a ROLLBACK or a reset is awaited: the server has nothing to wait for.
 constexpr std::chrono::seconds answer_limit{10};
 
+// What a server says unasked (notices, parameters, its farewell) is read in so many pieces at most.
+constexpr int most_idle_reads = 16;
+
 call_limits soon() {
   call_limits limits;
   limits.deadline = std::chrono::steady_clock::now() + answer_limit;
@@ -80,6 +83,16 @@ error not_committed(errc what, std::string message) {
 
 }  // namespace
 
+postgresql_session::postgresql_session(PGconn* conn, owner whose, bool prepared)
+    : conn_(conn), whose_(whose), exchange_(conn, prepared) {
+  if (whose == owner::session) PQsetNoticeReceiver(conn, &postgresql_session::on_notice, this);
+}
+
+// Notices are for people, but for a server's farewell to an idle connection.
+void postgresql_session::on_notice(void* self, PGresult const* notice) noexcept {
+  if (ends_session(notice)) static_cast<postgresql_session*>(self)->broken_ = true;
+}
+
 postgresql_session::~postgresql_session() {
   if (whose_ == owner::session) {
     PQfinish(conn_);
@@ -124,9 +137,10 @@ result<transaction_status> postgresql_session::status() {
     case PQTRANS_IDLE:
       break;
   }
-  // A server that has closed an idle connection has said so by now: there is something to read.
+  // A server that has closed an idle connection has said so by now: first a message, then the end.
   pollfd file{PQsocket(conn_), POLLIN, 0};
-  if (::poll(&file, 1, 0) > 0) PQconsumeInput(conn_);
+  for (int reads = 0; reads < most_idle_reads && usable() && ::poll(&file, 1, 0) > 0; ++reads)
+    if (PQconsumeInput(conn_) == 1) PQisBusy(conn_);  // looks at what was read
   return usable() ? transaction_status::idle : transaction_status::unknown;
 }
 

@@ -18,8 +18,7 @@ class postgresql_session final : public session {
  public:
   enum class owner : std::uint8_t { session, caller };
 
-  postgresql_session(PGconn* conn, owner whose, bool prepared)
-      : conn_(conn), whose_(whose), exchange_(conn, prepared) {}
+  postgresql_session(PGconn*, owner, bool prepared);
   ~postgresql_session() override;
 
   dialect const& sql() const noexcept override { return dialect_value(); }
@@ -39,6 +38,7 @@ class postgresql_session final : public session {
     bool begins = false;
   };
 
+  static void on_notice(void* self, PGresult const*) noexcept;
   bool usable() const noexcept;
   void read_rollback() noexcept;
   result<> ready(call_limits const&);

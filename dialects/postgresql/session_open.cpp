@@ -130,8 +130,6 @@ result<> wait_until_connected(PGconn* conn, steady_clock::time_point deadline,
   return {};
 }
 
-void ignore_notice(void*, PGresult const*) {}
-
 // libpq takes the first word for a keyword only if it expands "dbname", and a later one wins.
 result<conn_ptr> start(options const& o, PQconninfoOption const* parsed) {
   std::vector<char const*> keywords{"dbname", "client_encoding"};
@@ -182,7 +180,6 @@ result<std::unique_ptr<session>> connect(options const& o, call_limits const& li
   if (auto fits = detail::check_server(conn->get()); !fits)
     return std::unexpected(std::move(fits).error());
   PQsetErrorVerbosity(conn->get(), PQERRORS_DEFAULT);
-  PQsetNoticeReceiver(conn->get(), detail::ignore_notice, nullptr);
   using detail::postgresql_session;
   return std::make_unique<postgresql_session>(conn->release(), postgresql_session::owner::session,
                                               o.prepared);

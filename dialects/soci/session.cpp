@@ -103,7 +103,7 @@ void soci_session::close_part() noexcept {
   part_.handle = nullptr;
 }
 
-bool soci_session::is_current() {
+bool soci_session::is_current() const {
   void* const now = engine_->handle(*sql_);
   return part_.port && now == part_.handle && engine_->incarnation(now) == part_.incarnation;
 }

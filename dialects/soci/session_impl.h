@@ -73,7 +73,9 @@ class soci_session final : public session {
   result<> reset() noexcept override;
   void* native_handle() noexcept override;
   std::optional<error> pending_error() noexcept override;
-  bool guards_commit() const noexcept override { return guarded_; }
+  bool guards_commit() const noexcept override {
+    return guarded_ && (!begun_ || (is_current() && part_.port->guards_commit()));
+  }
 
   ::soci::session& lent() const noexcept { return *sql_; }
   /// What an effect threw: remembered if the operation has to start again because of it.
@@ -84,7 +86,7 @@ class soci_session final : public session {
 
  private:
   result<session*> port();
-  bool is_current();
+  bool is_current() const;
   void settle() noexcept;
   void close_part() noexcept;
 

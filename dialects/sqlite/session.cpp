@@ -60,8 +60,11 @@ sqlite_session::~sqlite_session() {
   if (begun_ && whose_hooks_ == hooks::session) commit_guard::remove(db_);  // it failed
   statements_.clear();
   if (!owned_) return;
-  // A statement that an effect did not finalize keeps the handle alive, but not this object.
-  // https://sqlite.org/c3ref/close.html
+  // A statement that an effect did not finalize keeps the handle alive, but not this object. One
+  // that is running would keep its locks too, and everybody else from the file, until this process
+  // ends. https://sqlite.org/c3ref/close.html
+  for (auto* s = sqlite3_next_stmt(db_, nullptr); s != nullptr; s = sqlite3_next_stmt(db_, s))
+    sqlite3_reset(s);
   sqlite3_busy_handler(db_, nullptr, nullptr);
   commit_guard::remove(db_);
   sqlite3_close_v2(db_);
@@ -83,9 +86,20 @@ bool sqlite_session::has_busy_statement(bool only_writers) const noexcept {
   return false;
 }
 
+// With WAL SQLite goes on writing to a file that was deleted or replaced, where nobody else will
+// find it. https://sqlite.org/c3ref/c_fcntl_begin_atomic_write.html#sqlitefcntlhasmoved
+bool sqlite_session::has_moved() const noexcept {
+  auto const* name = sqlite3_db_filename(db_, "main");
+  if (name == nullptr || *name == '\0') return false;  // a temporary one has no name from the start
+  int moved = 0;
+  return sqlite3_file_control(db_, "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK &&
+         moved != 0;
+}
+
 result<transaction_status> sqlite_session::status() {
   if (in_transaction())
     return guard_.broken ? transaction_status::failed : transaction_status::open;
+  if (has_moved()) return transaction_status::unknown;
   return has_busy_statement(false) ? transaction_status::busy : transaction_status::idle;
 }
 
@@ -154,6 +168,16 @@ result<> sqlite_session::may_run() const {
                 "was sent");
 }
 
+// The same code stands for another's lock and for a statement of this handle that still writes:
+// with one, RELEASE and COMMIT are refused. https://sqlite.org/lang_savepoint.html
+error sqlite_session::blocked_by_itself(error e) const {
+  if (!begun_ || primary(e.native.code) != SQLITE_BUSY || !has_busy_statement(true)) return e;
+  e.what = errc::session_not_idle;
+  e.advice = advice::never;
+  e.message = "a statement that writes is still running on the handle: reset or finalize it";
+  return e;
+}
+
 // What the hook stops is reported as a constraint; here it is known to be ours.
 error sqlite_session::stopped_by_guard(error e) const {
   if (!guard_.broken || e.native.code != SQLITE_CONSTRAINT_COMMITHOOK) return e;
@@ -173,7 +197,8 @@ result<> sqlite_session::run_all(std::span<statement const> all, std::vector<row
     if (auto may = may_run(); !may) return may;
     auto answered = run_statement(db_, statements_, one);
     if (!answered)
-      return std::unexpected(stopped_by_guard(wait_.explain(std::move(answered).error())));
+      return std::unexpected(
+          stopped_by_guard(blocked_by_itself(wait_.explain(std::move(answered).error()))));
     out.push_back(std::move(*answered));
     if (begun_ && !in_transaction())
       return refuse(errc::transaction_replaced, "the statement ended the transaction");
@@ -240,14 +265,7 @@ int sqlite_session::written_databases() const noexcept {
 // before that moment, and a hook is asked before it.
 error sqlite_session::refused_commit(error e, bool several_files) const {
   e.certainty = certainty::rolled_back;
-  if (in_transaction()) {
-    // The same code for a lock and for an own statement that is still writing.
-    if (primary(e.native.code) != SQLITE_BUSY || !has_busy_statement(true)) return e;
-    e.what = errc::session_not_idle;
-    e.advice = advice::never;
-    e.message = "a statement that writes is still running on the handle: reset or finalize it";
-    return e;
-  }
+  if (in_transaction()) return blocked_by_itself(std::move(e));
   int const code = primary(e.native.code);
   if (code == SQLITE_CONSTRAINT || (code == SQLITE_FULL && !several_files)) return e;
   e.what = errc::commit_in_doubt;
@@ -259,7 +277,7 @@ error sqlite_session::refused_commit(error e, bool several_files) const {
 
 // The hook that was there is told when another is set. One that is not ours was set by the
 // effect, and what it let through is not known. https://sqlite.org/c3ref/commit_hook.html
-void sqlite_session::look_for_guard() noexcept {
+void sqlite_session::look_for_guard() const noexcept {
   if (!guard_.armed) return;
   if (sqlite3_commit_hook(db_, &commit_guard::on_commit, &guard_) != &guard_) guard_lost_ = true;
 }

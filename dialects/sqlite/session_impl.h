@@ -56,19 +56,22 @@ class sqlite_session final : public session {
   void* native_handle() noexcept override { return db_; }
   std::optional<error> pending_error() noexcept override;
   bool guards_commit() const noexcept override {
+    look_for_guard();
     return whose_hooks_ == hooks::session && !guard_lost_;
   }
 
  private:
   bool in_transaction() const noexcept;
+  bool has_moved() const noexcept;
   result<> may_begin(begin_options const&) const;
   result<> may_run() const;
   result<> run_all(std::span<statement const>, std::vector<rows>&);
   result<> run_one(std::string_view sql);
   result<> set_query_only(bool);
   int written_databases() const noexcept;
-  void look_for_guard() noexcept;
+  void look_for_guard() const noexcept;
   error refused_commit(error, bool several_files) const;
+  error blocked_by_itself(error) const;
   error stopped_by_guard(error) const;
   bool has_busy_statement(bool only_writers) const noexcept;
   void end() noexcept;
@@ -79,10 +82,10 @@ class sqlite_session final : public session {
   handle_settings settings_;
   lock_wait wait_;
   statement_cache statements_;
-  commit_guard guard_;
+  mutable commit_guard guard_;  // the hooks are given its address
   bool begun_ = false;
-  bool guard_lost_ = false;  // the effect set a commit hook of its own
-  bool query_only_ = false;  // set by a read-only begin
+  mutable bool guard_lost_ = false;  // the effect set a commit hook of its own
+  bool query_only_ = false;          // set by a read-only begin
 };
 
 }  // namespace idem::inline v1::sqlite::detail

@@ -249,6 +249,20 @@ BOOST_AUTO_TEST_CASE(transaction_replaced_by_the_effect) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(a_thread_that_ends_in_its_effect_leaves_nothing) {
+  world w;
+  std::thread([&] {
+    auto const ended = w.idem().run(*w.sessions, make_request("k"), [&](transaction& tx) {
+      must(mem::append(tx, "ledger", "row"));
+      pthread_exit(nullptr);
+      return ok();
+    });
+  }).join();
+  BOOST_TEST(w.ledger() == 0u);
+  BOOST_TEST(w.db->open_transactions() == 0u);
+  get<executed>(w.debit("k"));
+}
+
 BOOST_AUTO_TEST_CASE(claim_and_complete_in_the_callers_transaction) {
   world w;
   auto const s = mem::connect(w.db);

@@ -8,6 +8,8 @@
 #include <idem/conformance/catalogue.h>
 #include <idem/conformance/suite.h>
 
+#include "conformance/gate.h"
+
 namespace {
 
 using idem::conformance::catalogue;
@@ -56,6 +58,21 @@ BOOST_AUTO_TEST_CASE(descriptions_differ) {
   for (auto const& s : saboteurs())
     BOOST_TEST(std::ranges::count(saboteurs(), s.what, &idem::conformance::saboteur::what) == 1,
                s.id << " is described as another is");
+}
+
+BOOST_AUTO_TEST_CASE(what_an_engine_cannot_show_is_no_survivor) {
+  using enum idem::conformance::verdict;
+  auto const judged = [](std::vector<idem::conformance::kill> kills) {
+    idem::conformance::sabotage_report report;
+    report.kills = std::move(kills);
+    idem::conformance::judge_sabotage(report);
+    return std::string(to_string(report.verdict));
+  };
+  BOOST_TEST(judged({{"S0", "RPL-01", fail, ""}, {"S8", "RBK-08", unsupported, ""}}) == "PASS");
+  BOOST_TEST(judged({{"S8", "RBK-08", unsupported, ""}}) == "VACUOUS");
+  BOOST_TEST(judged({}) == "VACUOUS");
+  BOOST_TEST(judged({{"S0", "RPL-01", fail, ""}, {"S1", "RPL-02", pass, ""}}) == "FAIL");
+  BOOST_TEST(judged({{"S1", "RPL-02", error, ""}}) == "ERROR");
 }
 
 BOOST_AUTO_TEST_CASE(an_unknown_id_is_not_found) {

@@ -23,6 +23,7 @@ class session_pool final : public session_source {
 
   result<session*> acquire(call_limits const&) override;
   void release(session*, bool reusable) noexcept override;
+  std::size_t capacity() const noexcept override { return max_sessions_; }
 
  private:
   result<session*> open(call_limits const&);

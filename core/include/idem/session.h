@@ -3,7 +3,9 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <stop_token>
@@ -121,6 +123,10 @@ class session_source {
   /// Gives it back. The source discards it unless `reusable`, and unless `session::reset`
   /// succeeds.
   virtual void release(session*, bool reusable) noexcept = 0;
+
+  /// How many sessions can be out at once. A run that an effect calls is refused with
+  /// `session_not_idle` if the runs around it have all of them.
+  virtual std::size_t capacity() const noexcept { return std::numeric_limits<std::size_t>::max(); }
 };
 
 /// Holds an acquired session and gives it back.

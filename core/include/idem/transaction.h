@@ -28,7 +28,8 @@ class transaction {
   /// means, so every outcome reached in it is provisional until then; `commit` and `rollback`
   /// are `unsupported`. With `wanted` other than the engine's default the level is asked for
   /// by `begin` only and cannot be adopted: `isolation_mismatch`.
-  /// Errors: `transaction_not_open`, `transaction_aborted`, `session_not_idle`.
+  /// Errors: `transaction_not_open`, `transaction_aborted`, `session_not_idle`; `unsupported` for
+  /// the session that an effect was lent, which has a transaction object already.
   static result<transaction> adopt(session&, observer* = nullptr,
                                    isolation wanted = isolation::engine_default);
 
