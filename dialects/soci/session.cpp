@@ -90,6 +90,9 @@ engine const* find_engine(std::string_view engine::* member, std::string_view te
   return nullptr;
 }
 
+soci_session::soci_session(::soci::session& sql, engine const& e)
+    : sql_(&sql), engine_(&e), guarded_(e.guards_commit) {}
+
 soci_session::soci_session(std::unique_ptr<::soci::session> sql, engine const& e)
     : owned_(std::move(sql)), sql_(owned_.get()), engine_(&e), guarded_(e.guards_commit) {}
 

@@ -59,8 +59,7 @@ engine const* find_engine(std::string_view engine::* member, std::string_view te
 /// The port over the handle inside a `::soci::session`.
 class soci_session final : public session {
  public:
-  soci_session(::soci::session& sql, engine const& e)
-      : sql_(&sql), engine_(&e), guarded_(e.guards_commit) {}
+  soci_session(::soci::session&, engine const&);
   soci_session(std::unique_ptr<::soci::session>, engine const&);
   ~soci_session() override;
 

@@ -98,6 +98,8 @@ std::optional<native_error> code_of(::soci::soci_error const& thrown) {
   return native_error{e->sqlstate(), 0, e->get_error_message()};
 }
 
+void ignore_notice(void*, char const*) {}
+
 struct conninfo_deleter {
   void operator()(PQconninfoOption* all) const noexcept { PQconninfoFree(all); }
 };
@@ -154,8 +156,11 @@ result<std::unique_ptr<session>> connect(postgresql::options const& o, call_limi
   auto text = detail::connect_string(o);
   if (!text) return std::unexpected(std::move(text).error());
   try {
-    return detail::make_session(std::make_unique<::soci::session>(::soci::postgresql, *text),
-                                detail::postgresql_engine);
+    auto sql = std::make_unique<::soci::session>(::soci::postgresql, *text);
+    // libpq's own prints to standard error.
+    PQsetNoticeProcessor(static_cast<PGconn*>(detail::handle_of(*sql)), detail::ignore_notice,
+                         nullptr);
+    return detail::make_session(std::move(sql), detail::postgresql_engine);
   } catch (::soci::soci_error const& thrown) {
     auto failed = detail::refuse(errc::connection_failed, phase::connect, advice::new_connection,
                                  "SOCI cannot connect where libpq could");
