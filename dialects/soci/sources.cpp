@@ -143,7 +143,8 @@ struct lone_source::state {
   ::soci::session* sql;
   std::unique_ptr<soci_session> lent;
   std::atomic<bool> out = false;
-  std::uint64_t broken = 0;  ///< the connection that was discarded
+  std::uint64_t connection = 0;  ///< that `lent` began with
+  std::uint64_t broken = 0;      ///< the one that was discarded
 };
 
 lone_source::lone_source(::soci::session& sql) : state_(std::make_unique<state>()) {
@@ -163,7 +164,8 @@ result<session*> lone_source::acquire(call_limits const&) {
   }
   auto const now = (*made)->status();
   bool const lost = now && *now == transaction_status::unknown;
-  if (lost || (state_->broken != 0 && state_->broken == (*made)->incarnation())) {
+  state_->connection = (*made)->incarnation();
+  if (lost || (state_->broken != 0 && state_->broken == state_->connection)) {
     made->reset();
     state_->out = false;
     return refuse(errc::connection_lost, phase::connect, advice::never,
@@ -174,12 +176,10 @@ result<session*> lone_source::acquire(call_limits const&) {
   return state_->lent.get();
 }
 
-void lone_source::release(session*, bool reusable) noexcept try {
+void lone_source::release(session*, bool reusable) noexcept {
   if (!state_->lent) return;
-  state_->broken = reusable ? 0 : state_->lent->incarnation();
+  state_->broken = reusable ? 0 : state_->connection;
   state_->lent.reset();  // a transaction that the caller has open stays as it is
-  state_->out = false;
-} catch (...) {
   state_->out = false;
 }
 

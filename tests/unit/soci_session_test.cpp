@@ -170,7 +170,7 @@ BOOST_AUTO_TEST_CASE(notices_that_the_effect_reconnected) {
   db.write(db.observer(), "not locked");
   auto const resolved = db.store().resolve(*idem::soci::adopt(db.observer()).value(),
                                            request_named("a"), r.error().attempts);
-  BOOST_TEST(std::holds_alternative<idem::resolved::absent>(resolved.value()));
+  BOOST_TEST(std::holds_alternative<idem::resolved::unproven>(resolved.value()));
 }
 
 BOOST_AUTO_TEST_CASE(notices_that_the_effect_closed_the_session) {
