@@ -61,7 +61,9 @@ class reference_subject final : public subject {
             capability::deadlock,
             capability::deferred_constraint,
             capability::lock_wait_in_effect,
-            capability::statement_can_end_transaction};
+            capability::statement_can_end_transaction,
+            capability::commit_conflict,
+            capability::kill_session};
   }
   table_names names() const override { return {"", "idem_conformance_"}; }
 
@@ -179,7 +181,31 @@ class reference_subject final : public subject {
     return {};
   }
 
+  std::vector<isolation_level> levels() const override {
+    return {{isolation::read_uncommitted, level_}, {isolation::read_committed, level_}};
+  }
+  // The engine has one level only, whatever the session asks for.
+  result<std::string> isolation_of(session& s) override {
+    auto status = s.status();
+    if (!status) return std::unexpected(std::move(status).error());
+    return std::string(level_);
+  }
+  result<> conflict_at_commit(transaction& tx) override {
+    return memory::fail_next_commit(tx.session(), memory::commit_fault::serialization_failure);
+  }
+  result<> kill_session(session& s) override { return memory::disconnect(s); }
+  std::vector<session_setting> settings() const override { return {{"wait limit", true}}; }
+  result<> make_dirty(session& s, session_setting const&) override {
+    return memory::set_wait_limit(s, std::chrono::milliseconds(1));
+  }
+  result<std::string> setting(session& s, session_setting const& wanted) override {
+    auto const limit = memory::wait_limit(s);
+    return limit ? std::to_string(limit->count()) : subject::setting(s, wanted);
+  }
+
  private:
+  static constexpr std::string_view level_ = "read committed";
+
   static result<> added(transaction& tx, std::string_view counter, std::int64_t amount) {
     auto sum = memory::add(tx, counter, amount);
     if (!sum) return std::unexpected(std::move(sum).error());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <idem/conformance/sql_subject.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -151,6 +152,53 @@ result<> sql_subject::hide_record(session& s, identity const& id, bool hidden) {
     if (!ran) return std::unexpected(std::move(ran).error());
   }
   return {};
+}
+
+result<std::string> sql_subject::isolation_of(session& s) {
+  if (sql_.isolation.empty()) return subject::isolation_of(s);
+  auto answered = query(s, sql_.isolation);
+  if (!answered) return std::unexpected(std::move(answered).error());
+  return as_text((*answered)[0][0]);
+}
+
+std::vector<session_setting> sql_subject::settings() const {
+  std::vector<session_setting> all;
+  for (auto const& one : sql_.settings) all.push_back(one.setting);
+  return all;
+}
+
+setting_statements const* sql_subject::find(session_setting const& wanted) const {
+  auto const place = std::ranges::find(
+      sql_.settings, wanted.name, [](setting_statements const& one) { return one.setting.name; });
+  return place == sql_.settings.end() ? nullptr : &*place;
+}
+
+result<> sql_subject::make_dirty(session& s, session_setting const& wanted) {
+  auto const* known = find(wanted);
+  return known == nullptr ? subject::make_dirty(s, wanted) : done(query(s, known->make_dirty));
+}
+
+result<std::string> sql_subject::setting(session& s, session_setting const& wanted) {
+  auto const* known = find(wanted);
+  if (known == nullptr) return subject::setting(s, wanted);
+  auto answered = query(s, known->read);
+  if (!answered) return std::unexpected(std::move(answered).error());
+  return answered->empty() ? std::string() : std::visit(to_text{}, (*answered)[0][0]);
+}
+
+result<> sql_subject::alter_table(session& s, bool wider) {
+  auto const& statements = wider ? sql_.widen : sql_.narrow;
+  if (statements.empty()) return subject::alter_table(s, wider);
+  for (auto const sql : statements)
+    if (auto ran = query(s, sql); !ran) return std::unexpected(std::move(ran).error());
+  return {};
+}
+
+result<std::size_t> sql_subject::read_altered(transaction& tx) {
+  if (sql_.read_altered.empty()) return subject::read_altered(tx);
+  auto answered = tx.execute(rendered(tx.session().sql(), sql_.read_altered));
+  if (!answered) return std::unexpected(std::move(answered).error());
+  return answered->empty() ? std::size_t{0} : (*answered)[0].size();
 }
 
 }  // namespace idem::inline v1::conformance

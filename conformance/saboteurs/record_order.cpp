@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// Stores whose record and effect are not one: S1, S2, S3.
+// Stores whose record and effect are not one: S1, S2, S3, S19.
 #include <algorithm>
 #include <chrono>
 #include <list>
+#include <set>
+#include <string>
 #include <thread>
 #include <utility>
 
@@ -79,6 +81,14 @@ class unkeyed_session : public protocol_session {
     return pass(save, l);
   }
 
+  // A look that would have to wait, or fails, has found nothing.
+  virtual bool is_taken(statement const& claim, call_limits l) {
+    l.wait_limit = std::chrono::milliseconds(0);
+    statement const find{texts().find(), claim.parameters.first(3)};
+    auto found = (reader_ ? *reader_ : real()).execute(std::span(&find, 1), l);
+    return found && !found->front().empty();
+  }
+
  private:
   struct kept_claim {
     std::string key;
@@ -93,14 +103,6 @@ class unkeyed_session : public protocol_session {
     claims_.push_back({identity_text(claim, identity_in_claim), kept_statement(claim)});
     return one_row();
   }
-  // A look that would have to wait, or fails, has found nothing.
-  bool is_taken(statement const& claim, call_limits l) {
-    l.wait_limit = std::chrono::milliseconds(0);
-    statement const find{texts().find(), claim.parameters.first(3)};
-    auto found = (reader_ ? *reader_ : real()).execute(std::span(&find, 1), l);
-    return found && !found->front().empty();
-  }
-
   /// What a loaded server makes of the time between the look and the write.
   static constexpr std::chrono::milliseconds busy_server{3};
 
@@ -108,6 +110,20 @@ class unkeyed_session : public protocol_session {
   begin_options options_;
   bool held_back_ = false;
   std::list<kept_claim> claims_;
+};
+
+// What it looks up is there when it is asked for the second time.
+class lagging_session final : public unkeyed_session {
+ public:
+  using unkeyed_session::unkeyed_session;
+
+ private:
+  bool is_taken(statement const& claim, call_limits l) override {
+    bool const has_arrived = !asked_for_.insert(identity_text(claim, identity_in_claim)).second;
+    return has_arrived && unkeyed_session::is_taken(claim, l);
+  }
+
+  std::set<std::string> asked_for_;
 };
 
 // Commits the claim at once; the effect and the response have another transaction, which begins
@@ -273,6 +289,9 @@ class record_later_contract final : public on_sessions<record_later_session> {
 
 std::unique_ptr<contract> unkeyed(std::unique_ptr<contract> real, subject& s) {
   return std::make_unique<on_sessions<unkeyed_session>>(std::move(real), s);
+}
+std::unique_ptr<contract> lagging_lookup(std::unique_ptr<contract> real, subject& s) {
+  return std::make_unique<on_sessions<lagging_session>>(std::move(real), s);
 }
 std::unique_ptr<contract> record_first(std::unique_ptr<contract> real, subject& s) {
   return std::make_unique<on_sessions<record_first_session>>(std::move(real), s);

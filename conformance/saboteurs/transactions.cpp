@@ -115,6 +115,13 @@ class retrying_session final : public trusting_session {
     if (answered) return answered;
     return left_to_the_effect(std::move(answered).error());
   }
+  // COMMIT is a statement too.
+  result<> finish(call_limits const& l) override {
+    auto committed = trusting_session::finish(l);
+    if (committed || !is_transient(committed.error())) return committed;
+    if (auto begun = begin_if_gone(); !begun) return begun;
+    return trusting_session::finish(l);
+  }
   result<> begin_if_gone() {
     if (!transaction_is_gone()) return {};
     if (auto ended = real().rollback(); !ended) return ended;

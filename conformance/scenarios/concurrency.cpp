@@ -10,6 +10,7 @@
 #include "conformance/scenarios/cross_order.h"
 #include "conformance/scenarios/groups.h"
 #include "conformance/scenarios/held.h"
+#include "conformance/scenarios/meetings.h"
 
 namespace idem::inline v1::conformance {
 
@@ -18,60 +19,18 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-run_options patient() {
-  run_options options;
-  options.wait_limit = seconds(20);
-  return options;
-}
-
-// An answer to a call that was not to wait, where the engine says so by an outcome or by an
-// error.
-bool is_busy(call const& called) {
-  return called.is<in_progress>() || called.failed_with(errc::lock_timeout);
-}
-
 // CON-01
-void meet_once(context& c, session& first, session& second, std::string const& key) {
-  auto const op = c.make_operation(key);
-  held_operation holder(c, first, op);
-  c.require(holder.await_held(), "the first call is in its effect");
-  background waiter([&] { return c.run(second, op, patient()); });
-  if (waiter.await_blocked(c, second)) c.mark("second_call_waited_or_was_told");
-  auto const held = holder.commit();
-  auto later = waiter.get();
-  if (is_busy(later) && holder.was_open()) {
-    c.mark("second_call_waited_or_was_told");
-    later = c.run(second, op, patient());
-  }
-  check_executed(c, held, "the first call");
-  check_replayed(c, later, held, "the second call");
-  c.check(c.body_calls(op) == 1, "the effect runs once");
-  c.check_stored(op, 1, true);
-}
-
 void two_callers(context& c) {
   auto& first = c.connect();
   auto& second = c.connect();
   for (int round = 0; round < 5; ++round)
-    meet_once(c, first, second, "round " + std::to_string(round));
+    if (meet_two(c, first, second, "round " + std::to_string(round), patient()))
+      c.mark("second_call_waited_or_was_told");
 }
 
 // CON-03
 void holder_rolls_back(context& c) {
-  auto& second = c.connect();
-  auto const op = c.make_operation("rolled back");
-  held_operation holder(c, c.connect(), op);
-  c.require(holder.await_held(), "the first call is in its effect");
-  background waiter([&] { return c.run(second, op, patient()); });
-  if (c.check(waiter.await_blocked(c, second), "the second call waits for the first"))
-    c.mark("blocked_before_rollback");
-  check_failed(c, holder.fail(), errc::statement_failed, "the first call");
-  c.check(holder.was_open(), "its transaction was open until then");
-  auto const later = waiter.get();
-  check_executed(c, later, "the second call");
-  c.check(c.body_calls(op) == 2, "the effect runs once for each");
-  c.check_stored(op, 1, true);
-  check_replayed(c, c.run(second, op), later, "the next call");
+  if (roll_back_before_waiter(c, "rolled back", patient())) c.mark("blocked_before_rollback");
 }
 
 // CON-04
@@ -83,30 +42,13 @@ struct deadlock_watch final : idem::observer {
   }
 };
 
-void meet_three(context& c, contract& watched, std::array<session*, 3> const& sessions,
-                std::string const& key) {
-  auto const op = c.make_operation(key);
-  held_operation holder(c, *sessions[0], op);
-  c.require(holder.await_held(), "the first call is in its effect");
-  background second([&] { return run_on(c, watched, *sessions[1], op, patient()); });
-  background third([&] { return run_on(c, watched, *sessions[2], op, patient()); });
-  bool const both = second.await_blocked(c, *sessions[1]) && third.await_blocked(c, *sessions[2]);
-  if (c.check(both, "two calls wait for the first")) c.mark("both_blocked");
-  check_failed(c, holder.fail(), errc::statement_failed, "the first call");
-  auto const b = second.get(), d = third.get();
-  bool const b_ran = b.is<executed>();
-  check_executed(c, b_ran ? b : d, "one of the two");
-  check_replayed(c, b_ran ? d : b, b_ran ? b : d, "the other one");
-  c.check(c.body_calls(op) == 2, "the effect runs for the first and for one of the two");
-  c.check_stored(op, 1, true);
-}
-
 void three_callers(context& c) {
   deadlock_watch watch(c);
   auto const watched = watched_contract(c, watch);
   std::array const sessions{&c.connect(), &c.connect(), &c.connect()};
   for (int round = 0; round < 5; ++round)
-    meet_three(c, *watched, sessions, "round " + std::to_string(round));
+    if (meet_three(c, *watched, sessions, "round " + std::to_string(round), patient()))
+      c.mark("both_blocked");
 }
 
 // CON-05
@@ -377,6 +319,7 @@ constexpr std::array all{
     scenario{"CON-08", opposite_orders, std::nullopt, nullptr},
     scenario{"CON-10", four_processes, capability::processes, no_other_process},
     scenario{"CON-13", every_interleaving, std::nullopt, nullptr},
+    scenario{"CON-14", named_locks_end, capability::named_locks, no_named_locks},
     scenario{"CON-15", nested_call, std::nullopt, nullptr},
     scenario{"CON-18", invisible_record, std::nullopt, nullptr},
 };

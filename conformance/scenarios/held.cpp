@@ -33,10 +33,12 @@ bool background::await_done(context& c, std::chrono::milliseconds limit) const {
   return c.await([this] { return done(); }, limit);
 }
 
-held_operation::held_operation(context& c, session& s, operation const& op, at where)
+held_operation::held_operation(context& c, session& s, operation const& op, at where,
+                               run_options const& options)
     : context_(c), op_(op), at_(where) {
-  call_ = std::make_unique<background>(
-      [this, &s] { return context_.run(s, op_, [this](transaction& tx) { return effect(tx); }); });
+  call_ = std::make_unique<background>([this, &s, options] {
+    return context_.run(s, op_, [this](transaction& tx) { return effect(tx); }, options);
+  });
 }
 
 held_operation::~held_operation() { let_go(false); }

@@ -40,7 +40,8 @@ class held_operation {
  public:
   /// Before its write it holds its key and nothing else; after it, what the effect locks too.
   enum class at : std::uint8_t { before_write, after_write };
-  held_operation(context&, session&, operation const&, at = at::after_write);
+  held_operation(context&, session&, operation const&, at = at::after_write,
+                 run_options const& = {});
   held_operation(held_operation const&) = delete;
   held_operation& operator=(held_operation const&) = delete;
   ~held_operation();

@@ -224,7 +224,9 @@ constexpr std::array all{
     scenario{"IDC-10", every_character, std::nullopt, nullptr},
     scenario{"IDC-11", parts_do_not_run_together, std::nullopt, nullptr},
     scenario{"IDC-12", metacharacters, std::nullopt, nullptr},
+    scenario{"IDC-14", places_do_not_matter, std::nullopt, nullptr},
     scenario{"IDC-15", golden_vectors, std::nullopt, nullptr},
+    scenario{"IDC-17", records_move, capability::other_collation, nowhere_to_move},
 };
 
 }  // namespace

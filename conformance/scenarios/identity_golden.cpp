@@ -102,6 +102,13 @@ std::vector<vector> json_vectors() {
 }
 // clang-format on
 
+std::vector<vector> all_vectors() {
+  std::vector<vector> all = bytes_vectors();
+  for (auto& more : {fields_vectors(), json_vectors()})
+    all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
+
 std::string hex(std::array<std::byte, 32> const& digest) {
   constexpr std::string_view digits = "0123456789abcdef";
   std::string text;
@@ -140,13 +147,16 @@ void check_stored_vector(context& c, session& s, vector const& v, std::string co
 
 }  // namespace
 
+void check_published_digests(context& c, std::string const& key_prefix) {
+  std::size_t checked = 0;
+  for (auto const& v : all_vectors()) check_vector(c, v, key_prefix + std::to_string(++checked));
+  c.check(checked == published, std::to_string(checked) + " published requests were checked");
+}
+
 void golden_vectors(context& c) {
   auto& s = c.connect();
   std::size_t checked = 0;
-  std::vector<vector> all = bytes_vectors();
-  for (auto& more : {fields_vectors(), json_vectors()})
-    all.insert(all.end(), more.begin(), more.end());
-  for (auto const& v : all) {
+  for (auto const& v : all_vectors()) {
     std::string const key = "golden-" + std::to_string(++checked);
     check_vector(c, v, key);
     check_stored_vector(c, s, v, key);

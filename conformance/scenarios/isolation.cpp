@@ -6,6 +6,7 @@
 #include "conformance/scenarios/answers.h"
 #include "conformance/scenarios/groups.h"
 #include "conformance/scenarios/held.h"
+#include "conformance/scenarios/isolation_parts.h"
 #include "conformance/scenarios/rollback_parts.h"
 
 namespace idem::inline v1::conformance {
@@ -61,6 +62,12 @@ void one_transaction(context& c) {
 }
 
 constexpr std::array all{
+    scenario{"ISO-01", every_level, std::nullopt, nullptr},
+    scenario{"ISO-02", absent_in_snapshot, capability::snapshot, no_old_snapshot},
+    scenario{"ISO-03", late_to_the_snapshot, capability::snapshot, no_old_snapshot},
+    scenario{"ISO-04", commit_conflicts, capability::commit_conflict, nothing_to_conflict_with},
+    scenario{"ISO-05", nothing_uncommitted, std::nullopt, nullptr},
+    scenario{"ISO-06", level_as_found, std::nullopt, nullptr},
     scenario{"ISO-11", one_transaction, std::nullopt, nullptr},
 };
 

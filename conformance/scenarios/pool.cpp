@@ -5,6 +5,7 @@
 
 #include "conformance/scenarios/answers.h"
 #include "conformance/scenarios/groups.h"
+#include "conformance/scenarios/pool_parts.h"
 
 namespace idem::inline v1::conformance {
 
@@ -155,6 +156,12 @@ void only_idle_sessions(context& c) {
 }
 
 constexpr std::array all{
+    scenario{"POL-01", returned_clean, std::nullopt, nullptr},
+    scenario{"POL-02", dirty_sessions, std::nullopt, nullptr},
+    scenario{"POL-04", statement_outlives_ddl, capability::alter_table, nothing_to_alter},
+    scenario{"POL-05", idle_session_died, std::nullopt, nullptr},
+    scenario{"POL-06", unread_results, capability::unread_results, nothing_unread},
+    scenario{"POL-09", pool_exhausted, std::nullopt, nullptr},
     scenario{"POL-10", only_idle_sessions, std::nullopt, nullptr},
 };
 

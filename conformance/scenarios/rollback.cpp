@@ -358,6 +358,7 @@ constexpr std::array all{
     scenario{"RBK-09", lock_timeout_in_effect, capability::lock_wait_in_effect,
              no_lock_to_wait_for},
     scenario{"RBK-10", ended_without_commit, std::nullopt},
+    scenario{"RBK-12", rollback_fails, std::nullopt},
     scenario{"RBK-13", hook_throws, std::nullopt},
     scenario{"RBK-15", swallowed_failure, capability::statement_can_end_transaction,
              statement_ends_nothing},

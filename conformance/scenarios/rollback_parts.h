@@ -12,6 +12,7 @@ void deadlock_victim(context&);          // RBK-08
 void cross_order_serialises(context&);   // its probe
 void lock_timeout_in_effect(context&);   // RBK-09
 void no_lock_to_wait_for(context&);      // its probe
+void rollback_fails(context&);           // RBK-12
 void swallowed_failure(context&);        // RBK-15
 void effect_ends_transaction(context&);  // RBK-16
 void save_matches_nothing(context&);     // RBK-17

@@ -112,6 +112,51 @@ void answers_of_all_sizes(context& c) {
   check_size_refused(c, largest + 1);
 }
 
+// SIZ-04: the unit is the byte, whatever a character takes.
+std::string wide_characters(std::size_t count) {
+  std::string text;
+  for (std::size_t i = 0; i < count; ++i) text += "\xF0\x9D\x84\x9E";  // U+1D11E
+  return text;
+}
+
+void four_byte_characters(context& c) {
+  constexpr std::size_t wide = 4, many = 255;
+  std::string const key = wide_characters(max_key_bytes / wide) + "abc";  // 63 of them and 3 bytes
+  std::string const key_b = key.substr(0, key.size() - 1) + "d";
+  std::string const key_wide = wide_characters(max_key_bytes / wide);
+  std::string const key_other = key_wide.substr(0, key_wide.size() - 1) + "\x9F";
+  std::string const name = wide_characters(max_operation_bytes / wide);
+  std::string const name_b = name.substr(0, name.size() - 1) + "\x9F";
+  std::string const& s = c.scope();
+  std::vector<operation> operations;
+  for (auto const& id : {identity_parts{s, name, key}, identity_parts{s, name, key_b},
+                         identity_parts{s, name, key_wide}, identity_parts{s, name, key_other},
+                         identity_parts{s, name_b, key}, identity_parts{s, name_b, key_wide}})
+    operations.push_back(c.make_operation(id, "payload"));
+  check_told_apart(c, operations);
+
+  int const calls = c.body_calls();
+  auto const records = c.must(c.engine().record_count(c.observer()), "the records are counted");
+  check_no_identity(c, {s, name, wide_characters(many)}, "a key of 255 four-byte characters");
+  check_no_identity(c, {s, wide_characters(many), key}, "an operation of 255 of them");
+  check_no_identity(c, {wide_characters(many), name, key}, "a scope of 255 of them");
+  check_no_identity(c, {s, name, key_wide + wide_characters(1)}, "a key of 64 of them");
+  check_no_identity(c, {s, name + "a", key}, "an operation of 32 of them and a byte");
+  c.check(c.body_calls() == calls && c.engine().record_count(c.observer()) == records,
+          "none of these ran an effect or made a record");
+  c.mark("bytes_are_the_unit");
+
+  auto const op = c.make_operation("content", wide_characters(many));
+  auto& here = c.connect();
+  response const r{200, {{"x-wide", wide_characters(many)}}, wide_characters(many * many)};
+  auto const first = run_answering(c, here, op, r);
+  check_executed(c, first, "255 four-byte characters as content, header and more as body");
+  check_replayed(c, run_answering(c, c.connect(), op, r), first, "they, asked again");
+  check_mismatched(c, c.run(here, c.make_operation("content", wide_characters(many - 1))),
+                   "one character less");
+  c.check_stored(op, 1, true);
+}
+
 // SIZ-05
 // Writes, sees its write, and then makes the save impossible.
 effect_function unstorable_effect(context& c, operation const& op, bool too_large) {
@@ -175,6 +220,7 @@ void unstorable_answer(context& c) {
 constexpr std::array all{
     scenario{"SIZ-01", longest_identities, std::nullopt, nullptr},
     scenario{"SIZ-03", answers_of_all_sizes, std::nullopt, nullptr},
+    scenario{"SIZ-04", four_byte_characters, std::nullopt, nullptr},
     scenario{"SIZ-05", unstorable_answer, std::nullopt, nullptr},
 };
 

@@ -3,15 +3,18 @@
 #include <idem/conformance/sql_subject.h>
 #include <idem/postgresql.h>
 #include <idem/url.h>
-#if IDEM_HAS_SOCI
-#include <idem/soci.h>
-#endif
+#include <unistd.h>
 
 #include <array>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <utility>
 
+#include "conformance/subjects/front_door.h"
+#include "conformance/subjects/postgresql_databases.h"
+#include "conformance/subjects/postgresql_handle.h"
+#include "conformance/subjects/postgresql_settings.h"
 #include "conformance/subjects/subjects.h"
 
 namespace idem::inline v1::conformance {
@@ -19,7 +22,7 @@ namespace idem::inline v1::conformance {
 namespace {
 
 // clang-format off
-constexpr std::array<std::string_view, 12> create{
+constexpr std::array<std::string_view, 14> create{
     "CREATE TABLE IF NOT EXISTS {schema}.{prefix}ledger (seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, tag text NOT NULL, nonce text NOT NULL, worker bigint NOT NULL, amount bigint NOT NULL)",
     "CREATE TABLE IF NOT EXISTS {schema}.{prefix}balance (id integer PRIMARY KEY, amount bigint NOT NULL)",
     "CREATE TABLE IF NOT EXISTS {schema}.{prefix}taken (id integer PRIMARY KEY)",
@@ -27,6 +30,8 @@ constexpr std::array<std::string_view, 12> create{
     "CREATE TABLE IF NOT EXISTS {schema}.{prefix}parent (id integer PRIMARY KEY)",
     "CREATE TABLE IF NOT EXISTS {schema}.{prefix}child (parent integer NOT NULL REFERENCES {schema}.{prefix}parent (id) DEFERRABLE INITIALLY DEFERRED)",
     "CREATE TABLE IF NOT EXISTS {schema}.{prefix}hidden (scope bytea NOT NULL, operation bytea NOT NULL, idem_key bytea NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS {schema}.{prefix}skew (id integer PRIMARY KEY, amount bigint NOT NULL)",
+    "INSERT INTO {schema}.{prefix}skew (id, amount) VALUES (1, 0), (2, 0) ON CONFLICT (id) DO NOTHING",
     "INSERT INTO {schema}.{prefix}balance (id, amount) VALUES (1, 0) ON CONFLICT (id) DO NOTHING",
     "INSERT INTO {schema}.{prefix}taken (id) VALUES (1) ON CONFLICT (id) DO NOTHING",
     "INSERT INTO {schema}.{prefix}contended (id, amount) VALUES (1, 0) ON CONFLICT (id) DO NOTHING",
@@ -52,7 +57,6 @@ constexpr std::array<std::string_view, 3> insert_null_key{
     "INSERT INTO {schema}.{prefix}record (scope, operation, idem_key, attempt, fingerprint_version, fingerprint, state, response_status, response_headers, has_body, created_at_us) VALUES (NULL, 'a', 'b', decode(repeat('00', 16), 'hex'), 1, decode(repeat('00', 32), 'hex'), 0, 0, '', 0, 0)",
     "INSERT INTO {schema}.{prefix}record (scope, operation, idem_key, attempt, fingerprint_version, fingerprint, state, response_status, response_headers, has_body, created_at_us) VALUES ('a', NULL, 'b', decode(repeat('00', 16), 'hex'), 1, decode(repeat('00', 32), 'hex'), 0, 0, '', 0, 0)",
     "INSERT INTO {schema}.{prefix}record (scope, operation, idem_key, attempt, fingerprint_version, fingerprint, state, response_status, response_headers, has_body, created_at_us) VALUES ('a', 'b', NULL, decode(repeat('00', 16), 'hex'), 1, decode(repeat('00', 32), 'hex'), 0, 0, '', 0, 0)"};
-
 constexpr subject_statements postgresql_statements{
     .create = create,
     .clear = clear,
@@ -72,13 +76,17 @@ constexpr subject_statements postgresql_statements{
     .collapses = "SELECT CASE WHEN ?::text = ?::text COLLATE {schema}.{prefix}folding THEN 1 ELSE 0 END",
     .insert_null_key = insert_null_key,
     .hide = hide,
-    .unhide = unhide};
+    .unhide = unhide,
+    .isolation = "SELECT current_setting('transaction_isolation')",
+    .settings = detail::postgresql_settings,
+    .widen = detail::widen_on_postgresql,
+    .narrow = detail::narrow_on_postgresql,
+    .read_altered = "SELECT * FROM {schema}.{prefix}altered"};
 // clang-format on
 
-constexpr std::array<std::string_view, 13> settings{
+constexpr std::array<std::string_view, 12> reported_settings{
     "server_version",
     "server_encoding",
-    "lc_collate",
     "lc_messages",
     "TimeZone",
     "fsync",
@@ -107,32 +115,60 @@ constexpr std::string_view transaction_sql = "SELECT pg_current_xact_id_if_assig
 constexpr std::string_view take_lock_sql =
     "SELECT amount FROM {schema}.{prefix}contended WHERE id = 1 FOR UPDATE";
 constexpr std::string_view wait_sql = "SELECT set_config('lock_timeout', ?, true)";
+constexpr std::string_view terminate_sql = "SELECT pg_terminate_backend(?)";
+constexpr std::string_view is_there_sql = "SELECT 1 FROM pg_catalog.pg_stat_activity WHERE pid = ?";
+constexpr std::string_view named_locks_sql =
+    "SELECT count(*) FROM pg_catalog.pg_locks WHERE pid = ? AND locktype = 'advisory' AND granted";
+constexpr std::string_view hold_schema_sql =
+    "LOCK TABLE {schema}.{prefix}schema_version IN ACCESS EXCLUSIVE MODE";
+constexpr std::string_view read_skew_sql = "SELECT amount FROM {schema}.{prefix}skew WHERE id = ?";
+constexpr std::string_view write_skew_sql =
+    "UPDATE {schema}.{prefix}skew SET amount = amount + 1 WHERE id = ?";
 
-class postgresql_subject final : public sql_subject {
+result<> failed(errc what, std::string_view message) {
+  error e;
+  e.what = what;
+  e.message = message;
+  return std::unexpected(std::move(e));
+}
+
+class postgresql_subject : public sql_subject {
  public:
-  postgresql_subject(std::string url, std::string target, postgresql::options options)
+  postgresql_subject(std::string url, std::string target, front_door door,
+                     postgresql::options options)
       : sql_subject(postgresql_statements),
         url_(std::move(url)),
         target_(std::move(target)),
-        door_(front_door_of(url_)),
+        door_(door),
         options_(std::move(options)) {}
 
-  std::string name() const override {
-    return door_ == front_door::soci ? "postgresql+soci" : "postgresql";
-  }
+  std::string name() const override { return name_by(door_, "postgresql"); }
   std::string target() const override { return target_; }
   std::string worker_target() const override { return url_; }
   std::set<capability> declared() const override {
-    return {capability::processes,           capability::concurrent_writers,
-            capability::wait_names_identity, capability::deadlock,
-            capability::deferred_constraint, capability::lock_wait_in_effect,
-            capability::text_collation,      capability::statement_can_end_transaction};
+    std::set<capability> all{capability::processes,
+                             capability::concurrent_writers,
+                             capability::wait_names_identity,
+                             capability::deadlock,
+                             capability::deferred_constraint,
+                             capability::lock_wait_in_effect,
+                             capability::text_collation,
+                             capability::statement_can_end_transaction,
+                             capability::snapshot,
+                             capability::commit_conflict,
+                             capability::named_locks,
+                             capability::kill_session,
+                             capability::alter_table,
+                             capability::unread_results};
+    if (makes_databases()) all.insert(capability::other_collation);
+    return all;
   }
 
   result<std::vector<fact>> facts() override {
     auto s = connect();
     if (!s) return std::unexpected(std::move(s).error());
-    std::vector<fact> all{{"engine", "PostgreSQL"}, {"driver", driver()}};
+    std::vector<fact> all{{"engine", "PostgreSQL"},
+                          {"driver", driver_by(door_, postgresql::driver_version())}};
     auto const add = [&](std::string_view name, std::string_view sql,
                          std::span<parameter const> parameters) -> result<> {
       auto answered = query(**s, sql, parameters);
@@ -140,20 +176,23 @@ class postgresql_subject final : public sql_subject {
       all.push_back({std::string(name), as_text((*answered)[0][0])});
       return {};
     };
-    for (auto const name : settings) {
+    for (auto const name : reported_settings) {
       std::array<parameter, 1> const which{name};
       if (auto added = add(name, setting_sql, which); !added)
         return std::unexpected(std::move(added).error());
     }
     if (auto added = add("build", build_sql, {}); !added)
       return std::unexpected(std::move(added).error());
+    auto collation = default_collation(**s);
+    if (!collation) return std::unexpected(std::move(collation).error());
+    all.push_back({"collation", std::move(*collation)});
     if (auto added = add("schema", schema_sql, {}); !added)
       return std::unexpected(std::move(added).error());
     return all;
   }
 
   result<std::unique_ptr<session>> connect() override {
-    auto opened = open();
+    auto opened = connect_by(door_, options_);
     if (!opened) return opened;
     auto answered = query(**opened, process_sql);
     if (!answered) return std::unexpected(std::move(answered).error());
@@ -168,19 +207,71 @@ class postgresql_subject final : public sql_subject {
     return std::to_string(as_integer((*answered)[0][0]));
   }
 
-  // The session may be inside a call of another thread: another one is asked about its process.
   bool waiting(session& s) override {
-    std::scoped_lock const lock(mutex_);
-    auto const known = processes_.find(&innermost(s));
-    if (known == processes_.end()) return false;
-    if (!watcher_) {
-      auto opened = postgresql::connect(options_);
-      if (!opened) return false;
-      watcher_ = std::move(*opened);
-    }
-    std::array<parameter, 1> const process{known->second};
-    auto answered = query(*watcher_, waiting_sql, process);
+    auto answered = ask_about(s, waiting_sql);
     return answered && !answered->empty();
+  }
+
+  result<std::int64_t> named_locks(session& s) override {
+    auto answered = ask_about(s, named_locks_sql);
+    if (!answered) return std::unexpected(std::move(answered).error());
+    return answered->empty() ? std::int64_t{0} : as_integer((*answered)[0][0]);
+  }
+
+  result<> kill_session(session& s) override {
+    constexpr std::chrono::seconds longest{10};
+    auto told = ask_about(s, terminate_sql);
+    if (!told) return std::unexpected(std::move(told).error());
+    if (told->empty()) return failed(errc::invalid_argument, "no session of this subject");
+    auto const until = std::chrono::steady_clock::now() + longest;
+    while (std::chrono::steady_clock::now() < until) {
+      auto there = ask_about(s, is_there_sql);
+      if (!there) return std::unexpected(std::move(there).error());
+      if (there->empty()) return {};
+    }
+    return failed(errc::statement_failed, "the server did not end the session");
+  }
+
+  std::vector<isolation_level> levels() const override {
+    return {{isolation::read_uncommitted, "read uncommitted"},
+            {isolation::read_committed, "read committed"},
+            {isolation::repeatable_read, "repeatable read"},
+            {isolation::snapshot, "repeatable read"},
+            {isolation::serializable, "serializable"}};
+  }
+
+  // Write skew: each reads what the other writes, and the first to commit dooms the other.
+  // https://www.postgresql.org/docs/15/transaction-iso.html#XACT-SERIALIZABLE
+  result<> conflict_at_commit(transaction& tx) override {
+    auto partner = postgresql::connect(options_);
+    if (!partner) return std::unexpected(std::move(partner).error());
+    begin_options strongest;
+    strongest.isolation = isolation::serializable;
+    auto other = transaction::begin(**partner, strongest);
+    if (!other) return std::unexpected(std::move(other).error());
+    std::array<parameter, 1> const one{1}, two{2};
+    if (auto read = execute(tx, read_skew_sql, one); !read) return read;
+    if (auto read = execute(*other, read_skew_sql, two); !read) return read;
+    if (auto written = execute(tx, write_skew_sql, two); !written) return written;
+    if (auto written = execute(*other, write_skew_sql, one); !written) return written;
+    return other->commit();
+  }
+
+  result<> leave_unread(session& s) override {
+    if (detail::send_without_reading(postgresql::handle(s))) return {};
+    return failed(errc::statement_failed, "libpq sends no query");
+  }
+
+  result<std::string> default_collation(session& s) override {
+    return detail::default_collation_of(s);
+  }
+
+  result<std::unique_ptr<subject>> restored_elsewhere() override;
+
+  result<> hold_schema(session& holder) override {
+    for (auto const sql : {std::string_view("BEGIN"), hold_schema_sql})
+      if (auto ran = query(holder, sql); !ran) return std::unexpected(std::move(ran).error());
+    return {};
   }
 
   result<std::string> transaction_id(session& s) override {
@@ -221,38 +312,79 @@ class postgresql_subject final : public sql_subject {
  protected:
   result<> write_statement(transaction& tx, std::string const& sql,
                            std::span<parameter const> parameters) const override {
-#if IDEM_HAS_SOCI
-    if (door_ == front_door::soci) return write_in_soci(tx, sql, parameters);
-#endif
-    return sql_subject::write_statement(tx, sql, parameters);
+    return write_by(door_, tx, sql, parameters);
   }
 
  private:
-  result<std::unique_ptr<session>> open() const {
-#if IDEM_HAS_SOCI
-    if (door_ == front_door::soci) return soci::connect(options_);
-#endif
-    return postgresql::connect(options_);
-  }
-
-  std::string driver() const {
-#if IDEM_HAS_SOCI
-    if (door_ == front_door::soci)
-      return std::string(soci::driver_version()) + ", " + postgresql::driver_version();
-#endif
-    return postgresql::driver_version();
-  }
-
   static constexpr std::string_view transaction_failed = "failed";
+
+  // The session may be inside a call of another thread: another one is asked about its process.
+  result<rows> ask_about(session& s, std::string_view sql) {
+    std::scoped_lock const lock(mutex_);
+    auto const known = processes_.find(&innermost(s));
+    if (known == processes_.end()) return rows{};
+    if (!watcher_) {
+      auto opened = postgresql::connect(options_);
+      if (!opened) return std::unexpected(std::move(opened).error());
+      watcher_ = std::move(*opened);
+    }
+    std::array<parameter, 1> const process{known->second};
+    return query(*watcher_, sql, process);
+  }
+
+  // A right of the role, which the server is asked for once.
+  bool makes_databases() const {
+    std::scoped_lock const lock(mutex_);
+    if (makes_databases_) return *makes_databases_;
+    auto opened = postgresql::connect(options_);
+    auto const may = opened ? detail::can_create_database(**opened) : result<bool>(false);
+    if (may) makes_databases_ = *may;
+    return may.value_or(false);
+  }
 
   std::string url_;
   std::string target_;
   front_door door_;
   postgresql::options options_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
+  mutable std::optional<bool> makes_databases_;
   std::map<session const*, std::int64_t> processes_;
   std::unique_ptr<session> watcher_;
 };
+
+// A database of its own, which goes with it.
+class moved_subject final : public postgresql_subject {
+ public:
+  moved_subject(std::string target, front_door door, postgresql::options const& there,
+                postgresql::options origin, std::string name)
+      : postgresql_subject(there.conninfo, std::move(target), door, there),
+        origin_(std::move(origin)),
+        name_(std::move(name)) {}
+  ~moved_subject() override {
+    if (auto s = postgresql::connect(origin_)) detail::drop_database(**s, name_);
+  }
+
+ private:
+  postgresql::options origin_;
+  std::string name_;
+};
+
+result<std::unique_ptr<subject>> postgresql_subject::restored_elsewhere() {
+  std::string const name = "idem_conformance_" + std::to_string(getpid());
+  auto origin = postgresql::connect(options_);
+  if (!origin) return std::unexpected(std::move(origin).error());
+  if (auto made = detail::create_database(**origin, name); !made)
+    return std::unexpected(std::move(made).error());
+  auto there = options_;
+  there.conninfo = detail::with_database(options_.conninfo, name);
+  auto moved = std::make_unique<moved_subject>(target_, door_, there, options_, name);
+  if (auto ready = moved->prepare(); !ready) return std::unexpected(std::move(ready).error());
+  auto s = moved->connect();
+  if (!s) return std::unexpected(std::move(s).error());
+  if (auto copied = detail::copy_records(**origin, **s, names()); !copied)
+    return std::unexpected(std::move(copied).error());
+  return moved;
+}
 
 }  // namespace
 
@@ -262,7 +394,7 @@ result<std::unique_ptr<subject>> make_postgresql_subject(std::string_view url) {
   auto parsed = parse_target_url(url);
   auto shown = parsed ? without_password(*parsed) : std::string("postgresql:");
   return std::make_unique<postgresql_subject>(std::string(url), std::move(shown),
-                                              std::move(*options));
+                                              front_door_of(url), std::move(*options));
 }
 
 }  // namespace idem::inline v1::conformance

@@ -5,7 +5,7 @@
 
 #include <deque>
 
-#include "conformance/subjects/subjects.h"
+#include "conformance/subjects/front_door.h"
 
 namespace idem::inline v1::conformance {
 

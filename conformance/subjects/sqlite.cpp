@@ -2,14 +2,15 @@
 #include <idem/conformance/sql_subject.h>
 #include <idem/sqlite.h>
 #include <unistd.h>
-#if IDEM_HAS_SOCI
-#include <idem/soci.h>
-#endif
 
 #include <array>
 #include <cstdio>
+#include <mutex>
 #include <utility>
 
+#include "conformance/subjects/front_door.h"
+#include "conformance/subjects/sqlite_handle.h"
+#include "conformance/subjects/sqlite_settings.h"
 #include "conformance/subjects/subjects.h"
 
 namespace idem::inline v1::conformance {
@@ -45,7 +46,6 @@ constexpr std::array<std::string_view, 3> insert_null_key{
     "INSERT INTO {schema}.{prefix}record (scope, operation, idem_key, attempt, fingerprint_version, fingerprint, state, response_status, response_headers, has_body, created_at_us) VALUES (NULL, x'61', x'62', zeroblob(16), 1, zeroblob(32), 0, 0, x'', 0, 0)",
     "INSERT INTO {schema}.{prefix}record (scope, operation, idem_key, attempt, fingerprint_version, fingerprint, state, response_status, response_headers, has_body, created_at_us) VALUES (x'61', NULL, x'62', zeroblob(16), 1, zeroblob(32), 0, 0, x'', 0, 0)",
     "INSERT INTO {schema}.{prefix}record (scope, operation, idem_key, attempt, fingerprint_version, fingerprint, state, response_status, response_headers, has_body, created_at_us) VALUES (x'61', x'62', NULL, zeroblob(16), 1, zeroblob(32), 0, 0, x'', 0, 0)"};
-
 constexpr subject_statements sqlite_statements{
     .create = create,
     .clear = clear,
@@ -65,7 +65,12 @@ constexpr subject_statements sqlite_statements{
     .collapses = "SELECT CAST(?1 AS TEXT) = CAST(?2 AS TEXT) COLLATE NOCASE",
     .insert_null_key = insert_null_key,
     .hide = hide,
-    .unhide = unhide};
+    .unhide = unhide,
+    .isolation = detail::isolation_on_sqlite,
+    .settings = detail::sqlite_settings,
+    .widen = detail::widen_on_sqlite,
+    .narrow = detail::narrow_on_sqlite,
+    .read_altered = "SELECT * FROM {schema}.{prefix}altered"};
 // clang-format on
 
 constexpr std::array<std::pair<std::string_view, std::string_view>, 9> fact_queries{{
@@ -115,7 +120,8 @@ class sqlite_subject final : public sql_subject {
   std::string target() const override { return url_; }
   std::set<capability> declared() const override {
     std::set<capability> all{capability::deferred_constraint,
-                             capability::statement_can_end_transaction, capability::text_collation};
+                             capability::statement_can_end_transaction, capability::text_collation,
+                             capability::alter_table, capability::unread_results};
     // Other processes and a second file need a file.
     if (!options_.path.empty()) all.insert(capability::processes);
     if (!options_.path.empty()) all.insert(capability::lock_wait_in_effect);
@@ -125,7 +131,7 @@ class sqlite_subject final : public sql_subject {
   result<std::vector<fact>> facts() override {
     auto s = connect();
     if (!s) return std::unexpected(std::move(s).error());
-    std::vector<fact> all{{"engine", "SQLite"}, {"driver", std::string(driver())}};
+    std::vector<fact> all{{"engine", "SQLite"}, {"driver", driver_by(door_, "SQLite C API")}};
     for (auto const& [name, sql] : fact_queries) {
       auto answered = query(**s, sql);
       if (!answered) return std::unexpected(std::move(answered).error());
@@ -134,12 +140,7 @@ class sqlite_subject final : public sql_subject {
     return all;
   }
 
-  result<std::unique_ptr<session>> connect() override {
-#if IDEM_HAS_SOCI
-    if (door_ == front_door::soci) return soci::connect(options_);
-#endif
-    return sqlite::connect(options_);
-  }
+  result<std::unique_ptr<session>> connect() override { return connect_by(door_, options_); }
 
   // SQLite numbers no connection: process and handle name it.
   result<std::string> session_id(session& s) override {
@@ -185,23 +186,23 @@ class sqlite_subject final : public sql_subject {
     return std::unexpected(std::move(wanted).error());
   }
 
+  std::vector<isolation_level> levels() const override {
+    return {{isolation::serializable, "serializable"}};
+  }
+
+  result<> leave_unread(session& s) override {
+    std::scoped_lock const lock(mutex_);
+    if (unread_.leave(sqlite::handle(s))) return {};
+    return unsupported("SQLite gives no row");
+  }
+
  protected:
   result<> write_statement(transaction& tx, std::string const& sql,
                            std::span<parameter const> parameters) const override {
-#if IDEM_HAS_SOCI
-    if (door_ == front_door::soci) return write_in_soci(tx, sql, parameters);
-#endif
-    return sql_subject::write_statement(tx, sql, parameters);
+    return write_by(door_, tx, sql, parameters);
   }
 
  private:
-  std::string_view driver() const {
-#if IDEM_HAS_SOCI
-    if (door_ == front_door::soci) return soci::driver_version();
-#endif
-    return "SQLite C API";
-  }
-
   static std::string text_of(std::vector<std::vector<value>> const& values) {
     if (values.empty() || values[0].empty()) return "";
     if (auto const* n = std::get_if<std::int64_t>(&values[0][0])) return std::to_string(*n);
@@ -223,6 +224,8 @@ class sqlite_subject final : public sql_subject {
   front_door door_;
   sqlite::options options_;
   std::unique_ptr<session> keeper_;
+  std::mutex mutex_;
+  detail::unread_statements unread_;  // outlive their sessions
 };
 
 }  // namespace

@@ -8,25 +8,6 @@
 
 namespace idem::inline v1::conformance {
 
-namespace {
-
-constexpr std::string_view soci_suffix = "+soci";
-
-std::string_view scheme_of(std::string_view url) { return url.substr(0, url.find(':')); }
-
-}  // namespace
-
-front_door front_door_of(std::string_view url) noexcept {
-  return scheme_of(url).ends_with(soci_suffix) ? front_door::soci : front_door::native;
-}
-
-std::string without_front_door(std::string_view url) {
-  auto scheme = scheme_of(url);
-  auto const rest = url.substr(scheme.size());
-  if (scheme.ends_with(soci_suffix)) scheme.remove_suffix(soci_suffix.size());
-  return std::string(scheme) + std::string(rest);
-}
-
 result<std::unique_ptr<subject>> make_subject(std::string_view url) {
   auto const scheme = url.substr(0, url.find(':'));
   if (scheme == "memory") return make_reference_subject();

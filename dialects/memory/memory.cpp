@@ -112,6 +112,19 @@ result<> set_wait_limit(session& s, std::chrono::milliseconds limit) {
   return {};
 }
 
+std::optional<std::chrono::milliseconds> wait_limit(session& s) noexcept {
+  auto* const real = ours(s);
+  if (real == nullptr) return std::nullopt;
+  return real->wait_limit();
+}
+
+result<> disconnect(session& s) {
+  auto* const real = ours(s);
+  if (real == nullptr) return not_ours();
+  real->disconnect();
+  return {};
+}
+
 result<> fail_next_commit(session& s, commit_fault fault) {
   auto* const real = ours(s);
   if (real == nullptr) return not_ours();

@@ -212,6 +212,17 @@ void memory_session::set_wait_limit(std::chrono::milliseconds limit) {
   wait_limit_ = limit;
 }
 
+std::chrono::milliseconds memory_session::wait_limit() noexcept {
+  held const lock(db_->mutex);
+  return wait_limit_;
+}
+
+void memory_session::disconnect() {
+  held const lock(db_->mutex);
+  close();
+  lost_ = true;
+}
+
 void memory_session::fail_next_commit(commit_fault fault) {
   held const lock(db_->mutex);
   next_commit_ = fault;

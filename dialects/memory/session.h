@@ -33,6 +33,8 @@ class memory_session final : public session {
   bool waiting() noexcept;
   std::uint64_t transaction_serial() noexcept;
   void set_wait_limit(std::chrono::milliseconds);
+  std::chrono::milliseconds wait_limit() noexcept;
+  void disconnect();
   void fail_next_commit(commit_fault);
 
  private:

@@ -63,14 +63,17 @@ constexpr std::string_view release_guard_sql = "RELEASE SAVEPOINT idem_guard";
 
 // CREATE TABLE IF NOT EXISTS by two sessions at once can fail with 23505 of pg_type.
 constexpr std::string_view lock_sql =
-    "SELECT pg_advisory_xact_lock(hashtextextended('idem ' || lower('{schema}.{prefix}'), 0))";
+    "SELECT pg_advisory_xact_lock(hashtextextended("
+    "'idem ' || lower('{schema}.{prefix}' COLLATE \"C\"), 0))";
 
-// Names without quotation marks are folded to lower case.
+// Names without quotation marks are folded to lower case, ASCII by ASCII: not as the database's
+// collation has it, by which Turkish has another i.
 // https://www.postgresql.org/docs/15/sql-syntax-lexical.html#SQL-SYNTAX-IDENTIFIERS
 constexpr std::string_view version_table_exists_sql =
     "SELECT 1 FROM pg_catalog.pg_class AS c"
     " JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace"
-    " WHERE n.nspname = lower('{schema}') AND c.relname = lower('{prefix}schema_version')"
+    " WHERE n.nspname = lower('{schema}' COLLATE \"C\")"
+    " AND c.relname = lower('{prefix}schema_version' COLLATE \"C\")"
     " AND c.relkind IN ('r', 'p')";
 
 constexpr std::string_view version_sql =
@@ -83,15 +86,17 @@ constexpr std::string_view record_version_sql =
 
 constexpr std::string_view columns_found_sql =
     "SELECT '{prefix}' || substr(c.relname, length('{prefix}') + 1), a.attname::text,"
-    " upper(format_type(a.atttypid, a.atttypmod)), CASE WHEN a.attnotnull THEN 0 ELSE 1 END,"
+    " upper(format_type(a.atttypid, a.atttypmod) COLLATE \"C\"),"
+    " CASE WHEN a.attnotnull THEN 0 ELSE 1 END,"
     " coalesce(array_position(k.conkey, a.attnum), 0)"
     " FROM pg_catalog.pg_class AS c"
     " JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace"
     " JOIN pg_catalog.pg_attribute AS a"
     " ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped"
     " LEFT JOIN pg_catalog.pg_constraint AS k ON k.conrelid = c.oid AND k.contype = 'p'"
-    " WHERE n.nspname = lower('{schema}') AND c.relkind IN ('r', 'p')"
-    " AND c.relname IN (lower('{prefix}record'), lower('{prefix}schema_version'))"
+    " WHERE n.nspname = lower('{schema}' COLLATE \"C\") AND c.relkind IN ('r', 'p')"
+    " AND c.relname IN (lower('{prefix}record' COLLATE \"C\"),"
+    " lower('{prefix}schema_version' COLLATE \"C\"))"
     " ORDER BY c.relname, a.attnum";
 
 // A deferrable primary key is no arbiter of ON CONFLICT; an unlogged table is empty after a crash.
@@ -99,8 +104,9 @@ constexpr std::string_view columns_found_sql =
 constexpr std::string_view breaches_sql =
     "WITH ours AS (SELECT c.oid, c.relname, c.relkind, c.relpersistence, c.relrowsecurity"
     " FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace"
-    " WHERE n.nspname = lower('{schema}')"
-    " AND c.relname IN (lower('{prefix}record'), lower('{prefix}schema_version')))"
+    " WHERE n.nspname = lower('{schema}' COLLATE \"C\")"
+    " AND c.relname IN (lower('{prefix}record' COLLATE \"C\"),"
+    " lower('{prefix}schema_version' COLLATE \"C\")))"
     " SELECT relname || ' is not an ordinary table' FROM ours WHERE relkind <> 'r'"
     " UNION ALL SELECT relname || ' is not logged: its rows are lost in a crash' FROM ours"
     " WHERE relkind = 'r' AND relpersistence <> 'p'"

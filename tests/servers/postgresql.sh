@@ -85,7 +85,7 @@ postgresql_fill() {
   sql postgres >>"$own/make.log" 2>&1 <<TEXT || fail "$name: no databases; see $own/make.log"
 SET password_encryption = 'scram-sha-256';
 ALTER ROLE postgres PASSWORD '$password';
-CREATE ROLE idem LOGIN PASSWORD '$password';
+CREATE ROLE idem LOGIN CREATEDB PASSWORD '$password';
 GRANT pg_signal_backend, pg_monitor TO idem;
 GRANT SET ON PARAMETER lc_messages TO idem;
 CREATE DATABASE idem OWNER idem;

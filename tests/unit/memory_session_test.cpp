@@ -168,6 +168,37 @@ BOOST_AUTO_TEST_CASE(constraints) {
   BOOST_TEST(w.db->committed_rows("names").size() == 2u);
 }
 
+BOOST_AUTO_TEST_CASE(a_disconnected_session_has_lost_its_transaction) {
+  world w;
+  auto const s = mem::connect(w.db);
+  auto const other = mem::connect(w.db);
+  auto tx = must(transaction::begin(*s));
+  must(mem::append(tx, "t", "r"));
+  must(mem::add(tx, "c", 1));
+  must(mem::disconnect(*s));
+  BOOST_TEST(w.db->open_transactions() == 0u);
+  BOOST_TEST((mem::append(tx, "t", "r").error().what == errc::connection_lost));
+  auto const committed = tx.commit();
+  BOOST_TEST((committed.error().certainty == certainty::rolled_back));
+  BOOST_TEST((must(s->status()) == transaction_status::unknown));
+  // What it had locked is free, and the others live.
+  must(mem::set_wait_limit(*other, 0ms));
+  auto second = must(transaction::begin(*other));
+  BOOST_TEST(must(mem::add(second, "c", 1)) == 1);
+  must(second.commit());
+  BOOST_TEST(w.db->committed_rows("t").empty());
+}
+
+BOOST_AUTO_TEST_CASE(the_wait_limit_is_told) {
+  world w;
+  auto const s = mem::connect(w.db);
+  BOOST_TEST((mem::wait_limit(*s) == mem::default_wait_limit));
+  must(mem::set_wait_limit(*s, 7ms));
+  BOOST_TEST((mem::wait_limit(*s) == 7ms));
+  must(s->reset());
+  BOOST_TEST((mem::wait_limit(*s) == mem::default_wait_limit));
+}
+
 BOOST_AUTO_TEST_CASE(begin_options_are_kept_or_refused) {
   world w;
   auto const s = mem::connect(w.db);

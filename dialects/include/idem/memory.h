@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -120,6 +121,13 @@ std::uint64_t transaction_serial(session&) noexcept;
 
 /// How long a statement waits for a lock if its call does not say; until `session::reset`.
 result<> set_wait_limit(session&, std::chrono::milliseconds);
+
+/// What `set_wait_limit` set, or the default; nothing for a session of another engine.
+std::optional<std::chrono::milliseconds> wait_limit(session&) noexcept;
+
+/// Ends the session from outside, as a server's administrator can: its transaction is rolled
+/// back, and whatever it is asked from now on is `connection_lost`. Not while a call of it runs.
+result<> disconnect(session&);
 
 enum class commit_fault : std::uint8_t {
   lost_before,            ///< the connection ends, nothing is committed: in doubt

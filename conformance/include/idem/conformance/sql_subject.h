@@ -10,6 +10,13 @@
 
 namespace idem::inline v1::conformance {
 
+/// A setting of the session, with the statements that read and change it.
+struct setting_statements {
+  session_setting setting;
+  std::string_view read;  ///< one value
+  std::string_view make_dirty;
+};
+
 /// The suite's statements in one engine's SQL: whole literals. `{schema}` and `{prefix}` are
 /// filled in as the protocol's are.
 struct subject_statements {
@@ -34,6 +41,13 @@ struct subject_statements {
   std::span<std::string_view const> insert_null_key;  ///< scope, operation, key: NULL in turn
   std::span<std::string_view const> hide;             ///< the last one takes scope, operation, key
   std::span<std::string_view const> unhide;
+
+  // What not every engine has.
+  std::string_view isolation;  ///< one text
+  std::span<setting_statements const> settings;
+  std::span<std::string_view const> widen;
+  std::span<std::string_view const> narrow;
+  std::string_view read_altered;  ///< SELECT * of what these two make
 };
 
 /// What every engine that speaks SQL shares. A new engine gives the statements and overrides
@@ -57,6 +71,12 @@ class sql_subject : public subject {
   result<bool> collapses(session&, std::string_view a, std::string_view b) override;
   result<> insert_null_key(session&, int part) override;
   result<> hide_record(session&, identity const&, bool hidden) override;
+  result<std::string> isolation_of(session&) override;
+  std::vector<session_setting> settings() const override;
+  result<> make_dirty(session&, session_setting const&) override;
+  result<std::string> setting(session&, session_setting const&) override;
+  result<> alter_table(session&, bool wider) override;
+  result<std::size_t> read_altered(transaction&) override;
 
  protected:
   /// One statement of `write`, with '?' for its parameters (text and integers): where a driver's
@@ -69,6 +89,7 @@ class sql_subject : public subject {
 
  private:
   std::string rendered(dialect const&, std::string_view sql) const;
+  setting_statements const* find(session_setting const&) const;
   subject_statements sql_;
   bool prepared_ = false;
 };

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -28,8 +30,15 @@ enum class capability : std::uint8_t {
   lock_wait_in_effect,            ///< a statement of the effect can time out on another's lock
   statement_can_end_transaction,  ///< a failing statement can end or abort the transaction
   text_collation,                 ///< a text column can compare other bytes as equal
+  dirty_read,                     ///< a transaction can be shown what another has not committed
+  snapshot,         ///< a transaction can go on seeing what was there before others committed
+  commit_conflict,  ///< a commit can be refused for what another transaction did meanwhile
+  named_locks,      ///< idem takes locks by name there, and the server shows them
+  kill_session,     ///< the server can end a session from outside
+  other_collation,  ///< a database can be made in which texts compare otherwise
+  alter_table,      ///< what a prepared statement reads can change its columns
+  unread_results,   ///< a session can be given back with results unread
 };
-std::string_view to_string(capability) noexcept;
 
 /// A setting or version read from the server, never assumed.
 struct fact {
@@ -46,6 +55,19 @@ struct ledger_row {
   std::int64_t worker = 0;
   std::int64_t amount = 0;
   friend bool operator==(ledger_row const&, ledger_row const&) = default;
+};
+
+/// A level that a transaction may ask for, and the server's word for what it then has.
+struct isolation_level {
+  isolation asked = isolation::engine_default;
+  std::string_view shown;
+};
+
+/// Something of a session that the one who had it before may have changed.
+struct session_setting {
+  std::string_view name;
+  /// What `session::reset` undoes. Anything else stays, and must do no harm.
+  bool restored = true;
 };
 
 /// How an effect may end the transaction that it was lent.
@@ -113,6 +135,42 @@ class subject {
   virtual result<> insert_null_key(session&, int part) = 0;
   /// Makes later claims of this identity conflict without a visible row, and undoes that.
   virtual result<> hide_record(session&, identity const&, bool hidden) = 0;
+
+  // What not every engine has: `unsupported`, or nothing, unless overridden.
+  /// The levels that the engine takes. Any other must be refused before anything is done.
+  virtual std::vector<isolation_level> levels() const { return {}; }
+  /// The server's word for the level of the session's transaction; without one, for that of the
+  /// next.
+  virtual result<std::string> isolation_of(session&);
+  /// Makes the commit of this transaction, which asked for the strongest level, fail for what
+  /// another did meanwhile. Nothing may follow but the save.
+  virtual result<> conflict_at_commit(transaction&);
+  /// Has the server end the session, in whose calls nobody is, and waits until it has.
+  virtual result<> kill_session(session&);
+  /// Leaves a result unread on the session's handle, as careless users do.
+  virtual result<> leave_unread(session&);
+
+  virtual std::vector<session_setting> settings() const { return {}; }
+  virtual result<> make_dirty(session&, session_setting const&);
+  /// Its value, in one unambiguous text.
+  virtual result<std::string> setting(session&, session_setting const&);
+
+  /// Gives what `read_altered` reads another number of columns.
+  virtual result<> alter_table(session&, bool wider);
+  /// How many columns there are, by a statement whose text never changes.
+  virtual result<std::size_t> read_altered(transaction&);
+
+  /// Takes, in a transaction on `holder`, a lock that `schema::install` waits for after it has
+  /// taken its lock by name. `release_lock` ends it.
+  virtual result<> hold_schema(session& holder);
+  /// The server's view: how many locks by name the session has. Thread-safe.
+  virtual result<std::int64_t> named_locks(session&);
+
+  /// Idem's tables with their records, dumped and restored into a database of another default
+  /// collation, which goes with the subject that is given.
+  virtual result<std::unique_ptr<subject>> restored_elsewhere();
+  /// The default collation of the database, as the server names it.
+  virtual result<std::string> default_collation(session&);
 };
 
 /// Makes a subject from a target URL. Errors: `configuration` for a scheme that no subject of
