@@ -79,20 +79,32 @@ void judge_run(run_report& report, std::vector<fact> const& facts_after) {
 
 void judge_sabotage(sabotage_report& report) {
   report.verdict = verdict::pass;
-  bool one_died = false;
+  // Dead in one scenario that this engine can show. A saboteur whose scenarios it cannot show at
+  // all is neither dead nor alive here: SELF-01 passes over it likewise.
+  std::map<std::string, bool> shown;
   for (auto const& k : report.kills) {
-    one_died |= k.verdict == verdict::fail;
-    if (k.verdict == verdict::fail || k.verdict == verdict::unsupported) continue;
+    if (k.verdict == verdict::unsupported) continue;
+    bool& dead = shown[k.saboteur];
+    if (k.verdict == verdict::fail) {
+      dead = true;
+      continue;
+    }
     report.survivors.push_back(k.saboteur + " survived " + k.scenario + " (" +
                                std::string(to_string(k.verdict)) + ")");
     report.verdict =
         worst(report.verdict, k.verdict == verdict::error ? verdict::error : verdict::fail);
   }
-  // One that no scenario can show on this engine is no survivor; if none can be shown, all is.
-  if (one_died || report.verdict != verdict::pass) return;
-  report.survivors.emplace_back(report.kills.empty() ? "no saboteur was run"
-                                                     : "no saboteur can be shown on this engine");
-  report.verdict = verdict::vacuous;
+  for (auto const& [saboteur, dead] : shown) {
+    if (dead) continue;
+    report.survivors.push_back(saboteur + " was killed by no scenario");
+    report.verdict = worst(report.verdict, verdict::fail);
+  }
+  if (shown.empty()) {
+    report.survivors.emplace_back(report.kills.empty()
+                                      ? "no saboteur was run"
+                                      : "this engine can show none of the scenarios");
+    report.verdict = verdict::vacuous;
+  }
 }
 
 }  // namespace idem::inline v1::conformance

@@ -71,6 +71,23 @@ json to_json(run_report const& report) {
   return one;
 }
 
+// The worst child's word alone would read as a failure where all that can be shown is shown.
+std::string verdict_line(run_report const& report, std::map<verdict, int> const& counts) {
+  auto const count = [&counts](verdict v) {
+    auto const place = counts.find(v);
+    return place == counts.end() ? 0 : place->second;
+  };
+  if (report.verdict > verdict::unsupported)
+    return fmt::format("verdict: {}{}{}\n", to_string(report.verdict),
+                       report.reason.empty() ? "" : ": ", report.reason);
+  std::string line = fmt::format("verdict: PASS ({} shown", count(verdict::pass));
+  if (int const n = count(verdict::known_fail); n > 0)
+    line += fmt::format(", {} failing as declared", n);
+  if (int const n = count(verdict::unsupported); n > 0)
+    line += fmt::format(", {} proven impossible on this engine", n);
+  return line + ")\n";
+}
+
 std::string fact_line(run_report const& report) {
   std::string line;
   for (auto const& f : report.facts) {
@@ -147,9 +164,7 @@ std::string summary_text(run_report const& report) {
   fmt::format_to(std::back_inserter(out), "{} scenarios in {:.1f} s, seed {}, catalogue {}\n",
                  report.results.size(), static_cast<double>(took.count()) / 1000, report.seed,
                  report.catalogue.substr(0, 12));
-  fmt::format_to(std::back_inserter(out), "verdict: {}{}{}\n", to_string(report.verdict),
-                 report.reason.empty() ? "" : ": ", report.reason);
-  return out;
+  return out + verdict_line(report, counts["all"]);
 }
 
 std::string summary_text(sabotage_report const& report) {

@@ -16,6 +16,9 @@ std::unexpected<error> cannot(std::string what) {
 
 }  // namespace
 
+result<std::unique_ptr<session>> subject::connect_by(std::uint16_t, call_limits const&) {
+  return cannot("there is no wire between client and engine");
+}
 result<std::string> subject::isolation_of(session&) {
   return cannot("this engine does not tell a transaction's isolation level");
 }

@@ -15,9 +15,10 @@ namespace {
 
 std::vector<scenario> collect() {
   std::vector<scenario> all;
-  for (auto group : {self_scenarios(), replay_scenarios(), mismatch_scenarios(),
-                     rollback_scenarios(), concurrency_scenarios(), isolation_scenarios(),
-                     identity_scenarios(), size_scenarios(), empty_scenarios(), pool_scenarios()})
+  for (auto group :
+       {self_scenarios(), replay_scenarios(), mismatch_scenarios(), rollback_scenarios(),
+        concurrency_scenarios(), isolation_scenarios(), identity_scenarios(), size_scenarios(),
+        empty_scenarios(), unknown_scenarios(), pool_scenarios(), throughput_scenarios()})
     all.insert(all.end(), group.begin(), group.end());
   return all;
 }
@@ -56,6 +57,11 @@ result<std::vector<std::string>> select(selection const& wanted) {
 
 namespace {
 
+std::unexpected<error> no_saboteur(std::string const& id) {
+  return invalid_argument("there is no saboteur '" + id +
+                          "': see 'idem conformance list --saboteurs'");
+}
+
 result<std::unique_ptr<contract>> open_contract(subject& s, std::string const& saboteur_id) {
   auto opened = s.connect();
   if (!opened) return std::unexpected(std::move(opened).error());
@@ -64,9 +70,7 @@ result<std::unique_ptr<contract>> open_contract(subject& s, std::string const& s
   auto real = make_contract(std::move(*store));
   if (saboteur_id.empty()) return real;
   auto const* saboteur = find_saboteur(saboteur_id);
-  if (saboteur == nullptr)
-    return invalid_argument("there is no saboteur '" + saboteur_id +
-                            "': see 'idem conformance list --saboteurs'");
+  if (saboteur == nullptr) return no_saboteur(saboteur_id);
   return saboteur->make(std::move(real), s);
 }
 
@@ -169,23 +173,35 @@ result<run_report> run_suite(subject& s, suite_options const& options) {
   return report;
 }
 
-result<sabotage_report> run_sabotage(subject& s, suite_options const& options) {
+result<std::vector<sabotage>> select_sabotage(suite_options const& options) {
+  if (!options.saboteur.empty() && find_saboteur(options.saboteur) == nullptr)
+    return no_saboteur(options.saboteur);
   auto ids = select(options.select);
   if (!ids) return std::unexpected(std::move(ids).error());
-  if (!options.saboteur.empty() && find_saboteur(options.saboteur) == nullptr)
-    return invalid_argument("there is no saboteur '" + options.saboteur +
-                            "': see 'idem conformance list --saboteurs'");
-  if (auto possible = ready(s); !possible) return std::unexpected(std::move(possible).error());
-  sabotage_report report;
-  report.subject = s.name();
-  std::vector<std::pair<std::string, catalogue_entry const*>> pairs;
+  std::vector<sabotage> pairs;
   for (auto const& id : *ids)
     for (auto const& saboteur : find_entry(id)->kills)
       if (options.saboteur.empty() || options.saboteur == saboteur)
-        pairs.emplace_back(saboteur, find_entry(id));
-  std::ranges::stable_sort(pairs, [](auto const& a, auto const& b) {
-    return std::stoi(a.first.substr(1)) < std::stoi(b.first.substr(1));
+        pairs.push_back({saboteur, find_entry(id)});
+  if (pairs.empty())
+    return invalid_argument(
+        "no selected scenario names " +
+        (options.saboteur.empty() ? "a saboteur" : "the saboteur " + options.saboteur) +
+        ": nothing would be run; 'idem conformance list' shows who is to be killed by what");
+  // The catalogue is one array: of one saboteur its order stays.
+  std::ranges::sort(pairs, {}, [](sabotage const& s) {
+    return std::pair(std::stoi(s.saboteur.substr(1)), s.entry);
   });
+  return pairs;
+}
+
+result<sabotage_report> run_sabotage(subject& s, suite_options const& options) {
+  auto const selected = select_sabotage(options);
+  if (!selected) return std::unexpected(selected.error());
+  if (auto possible = ready(s); !possible) return std::unexpected(std::move(possible).error());
+  sabotage_report report;
+  report.subject = s.name();
+  auto const& pairs = *selected;
   suite_options one = options;
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     auto const& [saboteur, entry] = pairs[i];

@@ -105,7 +105,8 @@ result<claim_result> claim_failed(detail::store_core const& core, detail::transa
     return std::unexpected(end_transaction(state, std::move(e)));
   if (e.what == errc::lock_timeout && core.facts.claim_wait_names_identity)
     return claim_result(in_progress{});
-  return detail::at(std::move(e), phase::claim, certainty::not_executed);
+  auto failed = detail::at(std::move(e), phase::claim, certainty::not_executed);
+  return std::unexpected(detail::with_schema_hint(std::move(failed).error()));
 }
 
 std::unexpected<error> invisible() {

@@ -7,7 +7,7 @@
 namespace idem::inline v1 {
 
 session_pool::session_pool(factory make, std::size_t max_sessions)
-    : factory_(std::move(make)), max_sessions_(std::max<std::size_t>(max_sessions, 1)) {
+    : factory_(std::move(make)), max_sessions_(max_sessions) {
   idle_.reserve(max_sessions_);
   lent_.reserve(max_sessions_);
 }
@@ -15,6 +15,11 @@ session_pool::session_pool(factory make, std::size_t max_sessions)
 session_pool::~session_pool() = default;
 
 result<session*> session_pool::acquire(call_limits const& limits) {
+  if (max_sessions_ == 0) {
+    auto none = invalid_argument("a pool of 0 sessions lends none: give it room for 1 at least");
+    none.error().phase = phase::connect;
+    return none;
+  }
   std::unique_lock lock(mutex_);
   auto const available = [this] {
     return !idle_.empty() || lent_.size() + opening_ < max_sessions_;

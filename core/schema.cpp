@@ -134,6 +134,20 @@ std::vector<std::string> compare_columns(std::span<expected_column const> wanted
   return breaches;
 }
 
+result<> check_schema_exists(session& s, table_names const& names, call_limits const& limits) {
+  if (s.sql().schema.schema_exists.empty()) return {};
+  auto found = query(s, s.sql().schema.schema_exists, names, limits);
+  if (!found) return std::unexpected(std::move(found).error());
+  if (!found->empty()) return {};
+  error e;
+  e.what = errc::schema_missing;
+  e.phase = phase::schema;
+  e.message = "the schema '" + names.schema +
+              "' does not exist in this database: correct the name, or leave it out for '" +
+              std::string(s.sql().schema.default_schema) + "'";
+  return std::unexpected(std::move(e));
+}
+
 }  // namespace
 
 namespace schema {
@@ -195,6 +209,8 @@ std::int64_t newest_version(dialect const& d) noexcept {
 result<std::int64_t> installed_version(session& s, table_names wanted, call_limits const& limits) {
   auto names = check_names(s.sql(), std::move(wanted));
   if (!names) return std::unexpected(std::move(names).error());
+  if (auto there = check_schema_exists(s, *names, limits); !there)
+    return std::unexpected(std::move(there).error());
   auto exists = query(s, s.sql().schema.version_table_exists, *names, limits);
   if (!exists) return std::unexpected(std::move(exists).error());
   if (exists->empty()) return 0;

@@ -37,7 +37,10 @@ result<> check_version(session& s, table_names const& names) {
   if (*installed == newest) return {};
   if (*installed == 0)
     return fail(errc::schema_missing, phase::schema,
-                "idem's tables are not installed: run 'idem schema install --target URL'");
+                "idem's tables are not installed: there is no " + names.schema + "." +
+                    names.prefix +
+                    "schema_version; run 'idem schema install --target URL', or correct schema "
+                    "and prefix");
   if (*installed < newest)
     return fail(errc::schema_invalid, phase::schema,
                 "idem's tables are of version " + std::to_string(*installed) +
@@ -51,6 +54,16 @@ result<> check_version(session& s, table_names const& names) {
 }  // namespace
 
 namespace detail {
+
+error with_schema_hint(error e) {
+  bool const ours = e.phase == phase::claim || e.phase == phase::save || e.phase == phase::resolve;
+  bool const refused = e.what == errc::statement_failed || e.what == errc::unique_violation ||
+                       e.what == errc::constraint_violation;
+  if (ours && refused)
+    e.message +=
+        ": a statement of idem's own; 'idem schema verify' says if its tables have changed";
+  return e;
+}
 
 rendered_statements render_statements(dialect const& d, table_names const& names) {
   return {schema::render(d.sql.claim, names),
@@ -94,14 +107,17 @@ result<store> store::open(session_source& source, store_options options) {
 
 result<outcome> store::run_erased(session_source& source, request const& r, detail::effect_ref f,
                                   run_options const& options) const {
-  return detail::run_operation(*core_, source, r, f, options).go();
+  auto ran = detail::run_operation(*core_, source, r, f, options).go();
+  if (!ran) return std::unexpected(detail::with_schema_hint(std::move(ran).error()));
+  return ran;
 }
 
 result<std::optional<record>> store::find(session& s, identity const& id,
                                           call_limits const& limits) const {
   auto found = detail::read_record(*core_, s, id, limits);
-  if (!found) return detail::at(std::move(found).error(), phase::resolve, certainty::not_executed);
-  return found;
+  if (found) return found;
+  auto failed = detail::at(std::move(found).error(), phase::resolve, certainty::not_executed);
+  return std::unexpected(detail::with_schema_hint(std::move(failed).error()));
 }
 
 namespace {
@@ -109,15 +125,15 @@ namespace {
 result<resolution> resolve_by(record const& r, request const& asked,
                               std::span<attempt_id const> attempts) {
   bool const ours = std::ranges::find(attempts, r.attempt) != attempts.end();
-  if (ours && r.state != record_state::claimed)
-    return resolution(resolved::executed{r.response, r.attempt, r.state});
   auto judged = detail::judge(r, asked);
   if (!judged) {
     // A half record of one of our attempts: the effect may stay, only a person can tell.
     auto const known = ours ? certainty::in_doubt : certainty::not_executed;
     return detail::at(std::move(judged).error(), phase::resolve, known);
   }
+  // Also of our own attempt: whoever asks with other content learns nothing of what is stored.
   if (std::holds_alternative<mismatched>(*judged)) return resolution(resolved::mismatched{});
+  if (ours) return resolution(resolved::executed{r.response, r.attempt, r.state});
   auto& answer = std::get<replayed>(*judged);
   return resolution(resolved::replayed{std::move(answer.response), answer.was_refusal});
 }
@@ -162,7 +178,10 @@ result<resolution> store::resolve(session& s, request const& r,
     return detail::at(std::move(busy).error(), phase::resolve, certainty::in_doubt);
   }
   auto found = detail::read_record(*core_, s, r.identity(), limits);
-  if (!found) return detail::at(std::move(found).error(), phase::resolve, certainty::in_doubt);
+  if (!found) {
+    auto failed = detail::at(std::move(found).error(), phase::resolve, certainty::in_doubt);
+    return std::unexpected(detail::with_schema_hint(std::move(failed).error()));
+  }
   if (*found) return resolve_by(**found, r, attempts);
   return probe_absence(*core_, s, r, attempts, limits);
 }
@@ -208,7 +227,10 @@ result<bool> store::settle(session& s, identity const& id, settlement const& how
   auto tx = transaction::begin(s, options, core_->options.observer);
   if (!tx) return std::unexpected(std::move(tx).error());
   auto found = detail::read_record(*core_, s, id, limits);
-  if (!found) return detail::at(std::move(found).error(), phase::resolve, certainty::rolled_back);
+  if (!found) {
+    auto failed = detail::at(std::move(found).error(), phase::resolve, certainty::rolled_back);
+    return std::unexpected(detail::with_schema_hint(std::move(failed).error()));
+  }
   if (!*found) return false;
   if ((*found)->state != record_state::claimed)
     return invalid_argument("the record has a response: there is nothing to settle");

@@ -88,6 +88,9 @@ result<> run_one(session&, std::string_view sql, call_limits const&);
 /// `e` with phase and certainty set, as the session leaves them to us.
 std::unexpected<error> at(error e, phase, certainty);
 
+/// `e` with the advice to verify the schema where the server refused a statement of idem's own.
+error with_schema_hint(error e);
+
 /// The host's clock, for engines that have none.
 std::int64_t host_now_us();
 

@@ -3,6 +3,7 @@
 
 #include <CLI/App.hpp>
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -21,11 +22,19 @@ inline constexpr int could_not_run = 3;
 int complain(error const&);
 int complain(std::string_view what);
 
-/// One session to a target URL. Errors: `configuration` for an unknown scheme, and what
-/// connecting gives.
-result<std::unique_ptr<session>> open_target(std::string_view url);
+/// Whether a database that is a file may be made.
+enum class missing_file : std::uint8_t { refused, made };
 
-/// The dialect of an engine's name. Errors: `configuration`, naming the engines there are.
+/// One session to a target URL. Errors: `configuration` for an unknown scheme,
+/// `connection_failed` ("no such database") for a file that is not there and may not be made, and
+/// what connecting gives.
+result<std::unique_ptr<session>> open_target(std::string_view url, missing_file);
+
+/// What stands before a URL's first ':', in lower case, as the library reads it.
+std::string scheme_of(std::string_view url);
+
+/// The dialect of an engine's name, in any case. Errors: `configuration`, naming the engines there
+/// are.
 result<dialect const*> find_dialect(std::string_view engine);
 
 /// Each adds its subcommands; a chosen one stores what is to be run.

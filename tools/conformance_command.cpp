@@ -5,6 +5,8 @@
 #include <idem/conformance/report.h>
 #include <idem/conformance/suite.h>
 #include <CLI/CLI.hpp>
+#include <cerrno>
+#include <charconv>
 #include <filesystem>
 #include <fstream>
 
@@ -40,36 +42,59 @@ void show_progress(std::size_t number, std::size_t total, std::string const& id,
     fmt::print(stderr, "\r\x1b[K");
 }
 
-bool write_file(std::filesystem::path const& path, std::string const& text) {
+// Empty if it was written, else what stood in the way.
+std::string write_file(std::filesystem::path const& path, std::string const& text) {
+  errno = 0;
   std::ofstream file(path, std::ios::binary);
   file << text;
   file.close();
-  return file.good();
+  if (file.good()) return {};
+  return fmt::format("cannot write to '{}': {}", path.string(),
+                     errno != 0 ? std::generic_category().message(errno) : "no reason is known");
 }
 
-// The files asked for are proved writable before anything is run.
-bool prepare_output(suite_arguments const& a, std::string& trouble) {
-  std::error_code failure;
-  if (!a.out_directory.empty()) std::filesystem::create_directories(a.out_directory, failure);
-  if (failure) trouble = "the folder given with --out cannot be made: " + failure.message();
-  for (auto const& path : {a.junit_file, a.json_file})
-    if (!path.empty() && !write_file(path, "")) trouble = "cannot write to " + path;
-  return trouble.empty();
+std::filesystem::path json_in(suite_arguments const& a) {
+  return std::filesystem::path(a.out_directory) / "report.json";
+}
+std::filesystem::path junit_in(suite_arguments const& a) {
+  return std::filesystem::path(a.out_directory) / "junit.xml";
+}
+std::filesystem::path summary_in(suite_arguments const& a) {
+  return std::filesystem::path(a.out_directory) / "summary.txt";
+}
+
+// The files asked for are proved writable before anything is run. Empty if they are.
+std::string prepare_output(suite_arguments const& a) {
+  std::vector<std::filesystem::path> files;
+  if (!a.junit_file.empty()) files.emplace_back(a.junit_file);
+  if (!a.json_file.empty()) files.emplace_back(a.json_file);
+  if (!a.out_directory.empty()) {
+    std::error_code failure;
+    std::filesystem::create_directories(a.out_directory, failure);
+    if (failure)
+      return fmt::format("cannot make the folder '{}' given with --out: {}", a.out_directory,
+                         failure.message());
+    for (auto const& file : {json_in(a), junit_in(a), summary_in(a)}) files.push_back(file);
+  }
+  for (auto const& file : files)
+    if (auto trouble = write_file(file, ""); !trouble.empty()) return trouble;
+  return {};
 }
 
 int write_reports(suite_arguments const& a, std::vector<run_report> const& reports) {
-  bool ok = true;
+  int code = 0;
+  auto const write = [&code](std::filesystem::path const& path, std::string const& text) {
+    if (auto trouble = write_file(path, text); !trouble.empty()) code = complain(trouble);
+  };
+  if (!a.junit_file.empty()) write(a.junit_file, report_junit(reports));
+  if (!a.json_file.empty()) write(a.json_file, report_json(reports));
+  if (a.out_directory.empty()) return code;
   std::string summaries;
   for (auto const& r : reports) summaries += summary_text(r) + "\n";
-  if (!a.junit_file.empty()) ok &= write_file(a.junit_file, report_junit(reports));
-  if (!a.json_file.empty()) ok &= write_file(a.json_file, report_json(reports));
-  if (!a.out_directory.empty()) {
-    std::filesystem::path const folder = a.out_directory;
-    ok &= write_file(folder / "report.json", report_json(reports)) &&
-          write_file(folder / "junit.xml", report_junit(reports)) &&
-          write_file(folder / "summary.txt", summaries);
-  }
-  return ok ? 0 : complain("a report could not be written");
+  write(json_in(a), report_json(reports));
+  write(junit_in(a), report_junit(reports));
+  write(summary_in(a), summaries);
+  return code;
 }
 
 worker_command own_worker() {
@@ -77,8 +102,8 @@ worker_command own_worker() {
 }
 
 int run_targets(suite_arguments& a) {
-  if (std::string trouble; !prepare_output(a, trouble)) return complain(trouble);
   if (auto selected = select(a.options.select); !selected) return complain(selected.error());
+  if (auto trouble = prepare_output(a); !trouble.empty()) return complain(trouble);
   a.options.worker = own_worker();
   a.options.progress = show_progress;
   std::vector<run_report> reports;
@@ -104,7 +129,8 @@ int run_targets(suite_arguments& a) {
 int sabotage_target(suite_arguments& a) {
   if (!a.json_file.empty() && a.targets.size() > 1)
     return complain("the file of --json holds one report: name one --target");
-  if (std::string trouble; !prepare_output(a, trouble)) return complain(trouble);
+  if (auto selected = select_sabotage(a.options); !selected) return complain(selected.error());
+  if (auto trouble = prepare_output(a); !trouble.empty()) return complain(trouble);
   a.options.worker = own_worker();
   a.options.progress = show_progress;
   int code = 0;
@@ -114,8 +140,9 @@ int sabotage_target(suite_arguments& a) {
     auto report = run_sabotage(**subject, a.options);
     if (!report) return complain(report.error());
     fmt::print("{}", summary_text(*report));
-    if (!a.json_file.empty() && !write_file(a.json_file, report_json(*report)))
-      return complain("the report could not be written");
+    if (!a.json_file.empty())
+      if (auto trouble = write_file(a.json_file, report_json(*report)); !trouble.empty())
+        return complain(trouble);
     code = std::max(code, exit_code(report->verdict));
   }
   return code;
@@ -137,12 +164,26 @@ int work(std::vector<std::string> const& arguments) {
   return code;
 }
 
+// Read as a number by CLI11, "-1" would be the largest there is.
+std::string check_seed(std::string const& text) {
+  std::uint64_t seed = 0;
+  auto const* const end = text.data() + text.size();
+  auto const [stopped, problem] = std::from_chars(text.data(), end, seed);
+  if (problem == std::errc() && stopped == end) return {};
+  return "a seed is a whole number from 0 to 18446744073709551615";
+}
+
 void add_selection(CLI::App& command, suite_arguments& a) {
-  command.add_option("--target", a.targets, "a database's URL; may be repeated")->required();
+  command.add_option("--target", a.targets, "a database's URL; may be repeated")
+      ->required()
+      ->allow_extra_args(false);
   command.add_option("--profile", a.options.select.profile, "only the scenarios of this profile");
-  command.add_option("--scenario", a.options.select.scenarios,
-                     "only this scenario; may be repeated");
-  command.add_option("--seed", a.options.seed, "of every random choice")->capture_default_str();
+  command
+      .add_option("--scenario", a.options.select.scenarios, "only this scenario; may be repeated")
+      ->allow_extra_args(false);
+  command.add_option("--seed", a.options.seed, "of every random choice")
+      ->check(check_seed)
+      ->capture_default_str();
   command.add_option("--json", a.json_file, "write everything seen to this file");
 }
 

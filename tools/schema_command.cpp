@@ -17,7 +17,7 @@ struct schema_arguments {
 };
 
 int print_schema(schema_arguments const& a) {
-  auto d = find_dialect(a.engine.empty() ? a.target.substr(0, a.target.find(':')) : a.engine);
+  auto d = find_dialect(a.engine.empty() ? scheme_of(a.target) : a.engine);
   if (!d) return complain(d.error());
   auto text = schema::print(**d, a.names);
   if (!text) return complain(text.error());
@@ -26,7 +26,7 @@ int print_schema(schema_arguments const& a) {
 }
 
 int install_schema(schema_arguments const& a) {
-  auto s = open_target(a.target);
+  auto s = open_target(a.target, missing_file::made);
   if (!s) return complain(s.error());
   if (auto installed = schema::install(**s, a.names); !installed)
     return complain(installed.error());
@@ -35,7 +35,7 @@ int install_schema(schema_arguments const& a) {
 }
 
 int schema_status(schema_arguments const& a) {
-  auto s = open_target(a.target);
+  auto s = open_target(a.target, missing_file::refused);
   if (!s) return complain(s.error());
   auto version = schema::installed_version(**s, a.names);
   if (!version) return complain(version.error());
@@ -49,7 +49,7 @@ int schema_status(schema_arguments const& a) {
 }
 
 int verify_schema(schema_arguments const& a) {
-  auto s = open_target(a.target);
+  auto s = open_target(a.target, missing_file::refused);
   if (!s) return complain(s.error());
   auto breaches = schema::verify(**s, a.names);
   if (!breaches) return complain(breaches.error());

@@ -49,7 +49,7 @@ int settle(settle_arguments const& a) {
   if (!id) return complain(id.error());
   auto response = read_response(a);
   if (!response) return complain(response.error());
-  auto s = open_target(a.target);
+  auto s = open_target(a.target, missing_file::refused);
   if (!s) return complain(s.error());
   store_options options;
   options.schema = a.names.schema;

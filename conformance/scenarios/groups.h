@@ -17,6 +17,8 @@ std::span<scenario const> isolation_scenarios();
 std::span<scenario const> identity_scenarios();
 std::span<scenario const> size_scenarios();
 std::span<scenario const> empty_scenarios();
+std::span<scenario const> unknown_scenarios();
 std::span<scenario const> pool_scenarios();
+std::span<scenario const> throughput_scenarios();
 
 }  // namespace idem::inline v1::conformance

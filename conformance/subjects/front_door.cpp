@@ -45,22 +45,22 @@ std::string driver_by([[maybe_unused]] front_door door, std::string_view native)
 }
 
 #if IDEM_HAS_SQLITE
-result<std::unique_ptr<session>> connect_by([[maybe_unused]] front_door door,
-                                            sqlite::options const& o) {
+result<std::unique_ptr<session>> open_by([[maybe_unused]] front_door door, sqlite::options const& o,
+                                         call_limits const& limits) {
 #if IDEM_HAS_SOCI
-  if (door == front_door::soci) return soci::connect(o);
+  if (door == front_door::soci) return soci::connect(o, limits);
 #endif
-  return sqlite::connect(o);
+  return sqlite::connect(o, limits);
 }
 #endif
 
 #if IDEM_HAS_POSTGRESQL
-result<std::unique_ptr<session>> connect_by([[maybe_unused]] front_door door,
-                                            postgresql::options const& o) {
+result<std::unique_ptr<session>> open_by([[maybe_unused]] front_door door,
+                                         postgresql::options const& o, call_limits const& limits) {
 #if IDEM_HAS_SOCI
-  if (door == front_door::soci) return soci::connect(o);
+  if (door == front_door::soci) return soci::connect(o, limits);
 #endif
-  return postgresql::connect(o);
+  return postgresql::connect(o, limits);
 }
 #endif
 

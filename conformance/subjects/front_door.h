@@ -32,8 +32,10 @@ std::string name_by(front_door, std::string_view engine);
 std::string driver_by(front_door, std::string_view native);
 
 /// Opens a session by that door. Only for engines of this build.
-result<std::unique_ptr<session>> connect_by(front_door, sqlite::options const&);
-result<std::unique_ptr<session>> connect_by(front_door, postgresql::options const&);
+result<std::unique_ptr<session>> open_by(front_door, sqlite::options const&,
+                                         call_limits const& = {});
+result<std::unique_ptr<session>> open_by(front_door, postgresql::options const&,
+                                         call_limits const& = {});
 
 #if IDEM_HAS_SOCI
 /// Runs the statement in plain SOCI, on the transaction's soci::session.

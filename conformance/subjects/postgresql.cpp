@@ -14,75 +14,12 @@
 #include "conformance/subjects/front_door.h"
 #include "conformance/subjects/postgresql_databases.h"
 #include "conformance/subjects/postgresql_handle.h"
-#include "conformance/subjects/postgresql_settings.h"
+#include "conformance/subjects/postgresql_statements.h"
 #include "conformance/subjects/subjects.h"
 
 namespace idem::inline v1::conformance {
 
 namespace {
-
-// clang-format off
-constexpr std::array<std::string_view, 14> create{
-    "CREATE TABLE IF NOT EXISTS {schema}.{prefix}ledger (seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, tag text NOT NULL, nonce text NOT NULL, worker bigint NOT NULL, amount bigint NOT NULL)",
-    "CREATE TABLE IF NOT EXISTS {schema}.{prefix}balance (id integer PRIMARY KEY, amount bigint NOT NULL)",
-    "CREATE TABLE IF NOT EXISTS {schema}.{prefix}taken (id integer PRIMARY KEY)",
-    "CREATE TABLE IF NOT EXISTS {schema}.{prefix}contended (id integer PRIMARY KEY, amount bigint NOT NULL)",
-    "CREATE TABLE IF NOT EXISTS {schema}.{prefix}parent (id integer PRIMARY KEY)",
-    "CREATE TABLE IF NOT EXISTS {schema}.{prefix}child (parent integer NOT NULL REFERENCES {schema}.{prefix}parent (id) DEFERRABLE INITIALLY DEFERRED)",
-    "CREATE TABLE IF NOT EXISTS {schema}.{prefix}hidden (scope bytea NOT NULL, operation bytea NOT NULL, idem_key bytea NOT NULL)",
-    "CREATE TABLE IF NOT EXISTS {schema}.{prefix}skew (id integer PRIMARY KEY, amount bigint NOT NULL)",
-    "INSERT INTO {schema}.{prefix}skew (id, amount) VALUES (1, 0), (2, 0) ON CONFLICT (id) DO NOTHING",
-    "INSERT INTO {schema}.{prefix}balance (id, amount) VALUES (1, 0) ON CONFLICT (id) DO NOTHING",
-    "INSERT INTO {schema}.{prefix}taken (id) VALUES (1) ON CONFLICT (id) DO NOTHING",
-    "INSERT INTO {schema}.{prefix}contended (id, amount) VALUES (1, 0) ON CONFLICT (id) DO NOTHING",
-    "CREATE OR REPLACE FUNCTION {schema}.{prefix}hide() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN IF EXISTS (SELECT 1 FROM {schema}.{prefix}hidden AS h WHERE h.scope = NEW.scope AND h.operation = NEW.operation AND h.idem_key = NEW.idem_key) THEN RETURN NULL; END IF; RETURN NEW; END'",
-    "CREATE COLLATION IF NOT EXISTS {schema}.{prefix}folding (provider = icu, locale = 'und-u-ks-level1', deterministic = false)"};
-constexpr std::array<std::string_view, 6> clear{
-    "DROP TRIGGER IF EXISTS {prefix}hide ON {schema}.{prefix}record",
-    "DELETE FROM {schema}.{prefix}hidden",
-    "DELETE FROM {schema}.{prefix}child",
-    "DELETE FROM {schema}.{prefix}ledger",
-    "DELETE FROM {schema}.{prefix}record",
-    "UPDATE {schema}.{prefix}balance SET amount = 0"};
-// A trigger that returns NULL drops the insert without an error: a conflict with no row to see.
-// https://www.postgresql.org/docs/15/trigger-definition.html
-constexpr std::array<std::string_view, 3> hide{
-    "DELETE FROM {schema}.{prefix}hidden",
-    "CREATE OR REPLACE TRIGGER {prefix}hide BEFORE INSERT ON {schema}.{prefix}record FOR EACH ROW EXECUTE FUNCTION {schema}.{prefix}hide()",
-    "INSERT INTO {schema}.{prefix}hidden (scope, operation, idem_key) VALUES (?, ?, ?)"};
-constexpr std::array<std::string_view, 2> unhide{
-    "DROP TRIGGER IF EXISTS {prefix}hide ON {schema}.{prefix}record",
-    "DELETE FROM {schema}.{prefix}hidden"};
-constexpr std::array<std::string_view, 3> insert_null_key{
-    "INSERT INTO {schema}.{prefix}record (scope, operation, idem_key, attempt, fingerprint_version, fingerprint, state, response_status, response_headers, has_body, created_at_us) VALUES (NULL, 'a', 'b', decode(repeat('00', 16), 'hex'), 1, decode(repeat('00', 32), 'hex'), 0, 0, '', 0, 0)",
-    "INSERT INTO {schema}.{prefix}record (scope, operation, idem_key, attempt, fingerprint_version, fingerprint, state, response_status, response_headers, has_body, created_at_us) VALUES ('a', NULL, 'b', decode(repeat('00', 16), 'hex'), 1, decode(repeat('00', 32), 'hex'), 0, 0, '', 0, 0)",
-    "INSERT INTO {schema}.{prefix}record (scope, operation, idem_key, attempt, fingerprint_version, fingerprint, state, response_status, response_headers, has_body, created_at_us) VALUES ('a', 'b', NULL, decode(repeat('00', 16), 'hex'), 1, decode(repeat('00', 32), 'hex'), 0, 0, '', 0, 0)"};
-constexpr subject_statements postgresql_statements{
-    .create = create,
-    .clear = clear,
-    .append = "INSERT INTO {schema}.{prefix}ledger (tag, nonce, worker, amount) VALUES (?, ?, ?, ?)",
-    .add = "UPDATE {schema}.{prefix}balance SET amount = amount + ? WHERE id = 1",
-    .ledger = "SELECT tag, nonce, worker, amount FROM {schema}.{prefix}ledger ORDER BY seq",
-    .balance = "SELECT amount FROM {schema}.{prefix}balance WHERE id = 1",
-    .record_row = "SELECT * FROM {schema}.{prefix}record WHERE scope = ? AND operation = ? AND idem_key = ?",
-    .record_count = "SELECT count(*) FROM {schema}.{prefix}record",
-    .delete_record = "DELETE FROM {schema}.{prefix}record WHERE scope = ? AND operation = ? AND idem_key = ?",
-    .break_constraint = "INSERT INTO {schema}.{prefix}taken (id) VALUES (1)",
-    .break_transaction = "SELECT 1 / (SELECT amount - amount FROM {schema}.{prefix}balance WHERE id = 1)",
-    .break_at_commit = "INSERT INTO {schema}.{prefix}child (parent) VALUES (42)",
-    .commit = "COMMIT",
-    .rollback = "ROLLBACK",
-    .begin = "BEGIN",
-    .collapses = "SELECT CASE WHEN ?::text = ?::text COLLATE {schema}.{prefix}folding THEN 1 ELSE 0 END",
-    .insert_null_key = insert_null_key,
-    .hide = hide,
-    .unhide = unhide,
-    .isolation = "SELECT current_setting('transaction_isolation')",
-    .settings = detail::postgresql_settings,
-    .widen = detail::widen_on_postgresql,
-    .narrow = detail::narrow_on_postgresql,
-    .read_altered = "SELECT * FROM {schema}.{prefix}altered"};
-// clang-format on
 
 constexpr std::array<std::string_view, 12> reported_settings{
     "server_version",
@@ -136,7 +73,7 @@ class postgresql_subject : public sql_subject {
  public:
   postgresql_subject(std::string url, std::string target, front_door door,
                      postgresql::options options)
-      : sql_subject(postgresql_statements),
+      : sql_subject(detail::postgresql_statements),
         url_(std::move(url)),
         target_(std::move(target)),
         door_(door),
@@ -147,6 +84,7 @@ class postgresql_subject : public sql_subject {
   std::string worker_target() const override { return url_; }
   std::set<capability> declared() const override {
     std::set<capability> all{capability::processes,
+                             capability::wire,
                              capability::concurrent_writers,
                              capability::wait_names_identity,
                              capability::deadlock,
@@ -191,8 +129,27 @@ class postgresql_subject : public sql_subject {
     return all;
   }
 
+  std::optional<wire_place> wire() override {
+    auto s = postgresql::connect(options_);
+    return s ? detail::listens_at(postgresql::handle(**s)) : std::nullopt;
+  }
+
+  result<std::unique_ptr<session>> connect_by(std::uint16_t port,
+                                              call_limits const& limits) override {
+    auto by = options_;
+    by.conninfo = detail::with_port(options_.conninfo, port);
+    return open_by(door_, by, limits);
+  }
+
+  // The claim with what it needs, and the save with COMMIT. The effect appends and adds. What
+  // found a record has a ROLLBACK left, sent with the answer.
+  std::optional<declared_round_trips> declared_trips() override {
+    return declared_round_trips{
+        .around_effect = 2, .standard_effect = 2, .replay = 2, .mismatch = 2};
+  }
+
   result<std::unique_ptr<session>> connect() override {
-    auto opened = connect_by(door_, options_);
+    auto opened = open_by(door_, options_);
     if (!opened) return opened;
     auto answered = query(**opened, process_sql);
     if (!answered) return std::unexpected(std::move(answered).error());

@@ -95,8 +95,21 @@ result<std::string> default_collation_of(session& s) {
 }
 
 // A later word wins. https://www.postgresql.org/docs/15/libpq-connect.html#LIBPQ-CONNSTRING
+namespace {
+
+// A parameter behind the '?' outweighs what stands before it.
+std::string with(std::string const& conninfo, std::string const& parameters) {
+  return conninfo + (conninfo.find('?') == std::string::npos ? "?" : "&") + parameters;
+}
+
+}  // namespace
+
+std::string with_port(std::string const& conninfo, std::uint16_t port) {
+  return with(conninfo, "host=127.0.0.1&port=" + std::to_string(port));
+}
+
 std::string with_database(std::string const& conninfo, std::string const& name) {
-  return conninfo + (conninfo.find('?') == std::string::npos ? "?" : "&") + "dbname=" + name;
+  return with(conninfo, "dbname=" + name);
 }
 
 }  // namespace idem::inline v1::conformance::detail

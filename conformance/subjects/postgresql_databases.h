@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include <idem/schema.h>
@@ -20,6 +21,8 @@ result<> copy_records(session& from, session& to, table_names const&);
 /// Provider and name.
 result<std::string> default_collation_of(session&);
 
+/// The same URL by another port of 127.0.0.1.
+std::string with_port(std::string const& conninfo, std::uint16_t port);
 /// The same URL with another database.
 std::string with_database(std::string const& conninfo, std::string const& name);
 

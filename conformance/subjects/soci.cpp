@@ -51,7 +51,7 @@ result<> write_in_soci(transaction& tx, std::string const& sql,
         one.exchange(::soci::use(integers.emplace_back(std::get<std::int64_t>(p.get()))));
     }
     one.alloc();
-    one.prepare(with_names(sql));
+    one.prepare(with_names(sql), ::soci::details::st_one_time_query);  // as `sql << …` does
     one.define_and_bind();
     one.execute(true);
     return {};

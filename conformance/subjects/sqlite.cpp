@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: BSL-1.0
+#include <idem/conformance/contract.h>
 #include <idem/conformance/sql_subject.h>
 #include <idem/sqlite.h>
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
+#include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <mutex>
+#include <optional>
+#include <system_error>
 #include <utility>
 
 #include "conformance/subjects/front_door.h"
@@ -96,6 +102,68 @@ result<> unsupported(std::string_view what) {
   return std::unexpected(std::move(e));
 }
 
+// How long this thread's statements wait for a lock while one of them wants the held one. What
+// the URL says (busy_ms) holds for everything else.
+thread_local std::optional<std::chrono::milliseconds> short_wait;
+
+class short_waits {
+ public:
+  explicit short_waits(std::chrono::milliseconds wait) { short_wait = wait; }
+  short_waits(short_waits const&) = delete;
+  short_waits& operator=(short_waits const&) = delete;
+  ~short_waits() { short_wait.reset(); }
+};
+
+// A statement of an effect brings no limit of its own, and no pragma sets one: the session puts
+// its busy handler in place at every call.
+class subject_session final : public session_decorator {
+ public:
+  using session_decorator::session_decorator;
+  result<std::vector<rows>> execute(std::span<statement const> all,
+                                    call_limits const& limits) override {
+    if (!short_wait || limits.wait_limit) return real().execute(all, limits);
+    call_limits shortened = limits;
+    shortened.wait_limit = short_wait;
+    return real().execute(all, shortened);
+  }
+};
+
+// A file of our own beside the database, made new so that it is nobody else's, and removed with
+// whatever SQLite puts beside it.
+class scratch_file {
+ public:
+  scratch_file() = default;
+  scratch_file(scratch_file const&) = delete;
+  scratch_file& operator=(scratch_file const&) = delete;
+  ~scratch_file() {
+    if (path_.empty()) return;
+    for (auto const* suffix : {"", "-journal", "-wal", "-shm"}) unlink((path_ + suffix).c_str());
+  }
+
+  // Thread-safe.
+  result<std::string> path(std::string const& beside) {
+    std::scoped_lock const lock(mutex_);
+    if (!path_.empty()) return path_;
+    std::string wanted = beside + ".idem_conformance_scratch_XXXXXX";
+    int const file = mkstemp(wanted.data());
+    if (file < 0) {
+      error e;
+      e.what = errc::permission_denied;
+      e.phase = phase::connect;
+      e.message = "no scratch file can be made beside '" + beside +
+                  "': " + std::generic_category().message(errno);
+      return std::unexpected(std::move(e));
+    }
+    close(file);
+    path_ = std::move(wanted);
+    return path_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::string path_;
+};
+
 class sqlite_subject final : public sql_subject {
  public:
   sqlite_subject(std::string url, sqlite::options options)
@@ -103,8 +171,7 @@ class sqlite_subject final : public sql_subject {
         url_(std::move(url)),
         door_(front_door_of(url_)),
         options_(std::move(options)) {
-    options_.foreign_keys = sqlite::setting::on;     // a deferred constraint needs it
-    options_.busy = std::chrono::milliseconds(500);  // what a statement of an effect waits
+    options_.foreign_keys = sqlite::setting::on;  // a deferred constraint needs it
   }
 
   /// A database in memory is gone with its last connection: one is kept.
@@ -140,7 +207,11 @@ class sqlite_subject final : public sql_subject {
     return all;
   }
 
-  result<std::unique_ptr<session>> connect() override { return connect_by(door_, options_); }
+  result<std::unique_ptr<session>> connect() override {
+    auto opened = open_by(door_, options_);
+    if (!opened) return opened;
+    return std::make_unique<subject_session>(std::move(*opened));
+  }
 
   // SQLite numbers no connection: process and handle name it.
   result<std::string> session_id(session& s) override {
@@ -175,8 +246,9 @@ class sqlite_subject final : public sql_subject {
 
   // BEGIN IMMEDIATE locks every attached file, so the second one is attached inside the effect,
   // and detached after a time-out; once written to it cannot be before the transaction ends.
-  // https://sqlite.org/lang_attach.html The wait is the session's own, `busy` below.
-  result<> want_lock(transaction& tx, std::chrono::milliseconds) override {
+  // https://sqlite.org/lang_attach.html
+  result<> want_lock(transaction& tx, std::chrono::milliseconds wait) override {
+    short_waits const waits(wait);
     auto& s = tx.session();
     if (auto attached = attach(s); !attached) return attached;
     auto wanted = tx.execute("INSERT INTO second.contended DEFAULT VALUES");
@@ -184,6 +256,14 @@ class sqlite_subject final : public sql_subject {
     if (auto detached = query(s, "DETACH second"); !detached)
       return std::unexpected(std::move(detached).error());
     return std::unexpected(std::move(wanted).error());
+  }
+
+  // A database in memory is never synced, and its level is left alone.
+  std::vector<session_setting> settings() const override {
+    auto all = sql_subject::settings();
+    for (auto& one : all)
+      if (one.name == "synchronous" && options_.path.empty()) one.restored = false;
+    return all;
   }
 
   std::vector<isolation_level> levels() const override {
@@ -209,12 +289,13 @@ class sqlite_subject final : public sql_subject {
     return is_null(values[0][0]) ? "" : as_text(values[0][0]);
   }
 
-  result<> attach(session& s) const {
+  result<> attach(session& s) {
     auto there = query(s, "SELECT 1 FROM pragma_database_list WHERE name = 'second'");
     if (!there) return std::unexpected(std::move(there).error());
     if (!there->empty()) return {};
-    std::string const second = options_.path + ".second";
-    std::array<parameter, 1> const path{second};
+    auto const second = scratch_.path(options_.path);
+    if (!second) return std::unexpected(second.error());
+    std::array<parameter, 1> const path{*second};
     auto attached = query(s, "ATTACH DATABASE ?1 AS second", path);
     if (!attached) return std::unexpected(std::move(attached).error());
     return {};
@@ -226,6 +307,7 @@ class sqlite_subject final : public sql_subject {
   std::unique_ptr<session> keeper_;
   std::mutex mutex_;
   detail::unread_statements unread_;  // outlive their sessions
+  scratch_file scratch_;
 };
 
 }  // namespace

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "conformance/subjects/subjects.h"
 
+#include <idem/url.h>
+
 #include <algorithm>
 #include <string>
 
@@ -8,9 +10,32 @@
 
 namespace idem::inline v1::conformance {
 
+namespace {
+
+result<std::unique_ptr<subject>> make_memory_subject(std::string_view url) {
+  auto parsed = parse_target_url(url);
+  if (!parsed) return std::unexpected(std::move(parsed).error());
+  if (parsed->rest.empty() && parsed->options.empty()) return make_reference_subject();
+  error e;
+  e.what = errc::configuration;
+  e.phase = phase::connect;
+  e.message = "a memory: URL takes no name and no options: write memory:";
+  return std::unexpected(std::move(e));
+}
+
+std::string scheme_of(std::string_view url) {
+  std::string scheme(url.substr(0, url.find(':')));
+  std::ranges::transform(scheme, scheme.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  return scheme;
+}
+
+}  // namespace
+
 result<std::unique_ptr<subject>> make_subject(std::string_view url) {
-  auto const scheme = url.substr(0, url.find(':'));
-  if (scheme == "memory") return make_reference_subject();
+  auto const scheme = scheme_of(url);
+  if (scheme == "memory") return make_memory_subject(url);
 #if IDEM_HAS_SQLITE
   if (scheme == "sqlite") return make_sqlite_subject(url);
 #endif
@@ -33,7 +58,7 @@ result<std::unique_ptr<subject>> make_subject(std::string_view url) {
           scheme,
           [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+'; });
   e.message = "no engine of this build takes the target's scheme" +
-              (plain ? " '" + std::string(scheme) + "'" : std::string()) +
+              (plain ? " '" + scheme + "'" : std::string()) +
               ": write one of"
 #if IDEM_HAS_SQLITE
               " sqlite:FILE, sqlite::memory:,"

@@ -12,6 +12,8 @@ namespace idem::inline v1::postgresql::detail {
 
 namespace {
 
+using namespace std::chrono_literals;
+
 constexpr std::string_view commit_sql = "COMMIT";
 constexpr std::string_view rollback_sql = "ROLLBACK";
 
@@ -24,17 +26,11 @@ constexpr std::string_view set_wait_sql =
 constexpr std::string_view restore_wait_sql =
     "SELECT set_config('lock_timeout', current_setting('idem.lock_timeout'), true)";
 
-// How long the answer to a ROLLBACK or a reset is awaited: the server has nothing to wait for.
-constexpr std::chrono::seconds answer_limit{10};
-
 // What a server says unasked (notices, parameters, its farewell) is read in so many pieces at most.
 constexpr int most_idle_reads = 16;
 
-call_limits soon() {
-  call_limits limits;
-  limits.deadline = std::chrono::steady_clock::now() + answer_limit;
-  return limits;
-}
+// For the answer to a ROLLBACK or a reset: the server has nothing to wait for.
+call_limits soon() { return {.deadline = std::chrono::steady_clock::now() + 10s}; }
 
 struct begin_text {
   isolation level;
@@ -253,10 +249,10 @@ result<> postgresql_session::commit(std::span<statement const> last, call_limits
   f.commands.push_back({commit_sql, {}});
   auto answered = send(f, limits, impatience::leave);
   if (!answered) {
-    // What could not be handed to libpq whole may have been sent in part, but without its sync.
+    // Part of it may have gone out, and a server obeys a COMMIT without the Sync behind it.
     error e = std::move(answered).error();
     e.phase = phase::commit;
-    e.certainty = certainty::rolled_back;
+    e.certainty = e.what == errc::connection_lost ? certainty::in_doubt : certainty::rolled_back;
     return std::unexpected(std::move(e));
   }
   return committed(f, std::move(*answered), last.size());
@@ -280,11 +276,14 @@ result<> postgresql_session::committed(flush const& f, flush_answer answered, st
                       "the server answered COMMIT with ROLLBACK: a statement had failed before"));
   }
   error e = std::move(*answered.why);
-  bool const before_commit = answered.failed && *answered.failed < at_commit;
+  // Where the connection breaks without the server's words, libpq fails the first command that it
+  // has no answer to, and the server may have obeyed all of them.
+  bool const told = answered.failed && !e.native.sqlstate.empty();
+  bool const before_commit = told && *answered.failed < at_commit;
   e.phase = before_commit ? phase::save : phase::commit;
-  // An ERROR undid the transaction. A session that ended, with words or without, may have
-  // ended after it had committed.
-  bool const undone = answered.failed && (before_commit || !answered.fatal);
+  // An ERROR undid the transaction, and so did the end of the session if it was told before
+  // COMMIT was: the server answers in order. A session that ended later may have committed.
+  bool const undone = told && (before_commit || !answered.fatal);
   e.certainty = undone ? certainty::rolled_back : certainty::in_doubt;
   if (answered.stale && undone) {
     if (auto* memory = connection_memory::of(conn_)) memory->forget_statements();

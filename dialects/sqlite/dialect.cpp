@@ -82,6 +82,10 @@ constexpr std::string_view breaches_sql =
     " FROM ours, pragma_index_list(ours.name, '{schema}') AS i"
     " WHERE i.\"unique\" = 1 AND i.origin <> 'pk'";
 
+// Every other statement would fail with "unknown database".
+constexpr std::string_view schema_exists_sql =
+    "SELECT 1 FROM pragma_database_list WHERE name = '{schema}' COLLATE NOCASE";
+
 constexpr expected_column columns[] = {
     {"record", "scope", "BLOB", false, 1},
     {"record", "operation", "BLOB", false, 2},
@@ -154,7 +158,8 @@ dialect make() {
                  .version = version_sql,
                  .record_version = record_version_sql,
                  .columns_found = columns_found_sql,
-                 .breaches = breaches_sql},
+                 .breaches = breaches_sql,
+                 .schema_exists = schema_exists_sql},
   };
 }
 

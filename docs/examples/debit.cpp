@@ -7,17 +7,21 @@
 #include <iostream>
 
 // [readme]
-int main() {
-  auto pool = idem::sqlite::open_pool("sqlite:bank.db").value();
-  auto session = idem::session_lease::acquire(*pool, {}).value();
-  idem::schema::install(*session, {}).value();  // once; or `idem schema install`
-  auto store = idem::store::open(*session).value();
-
+idem::store prepare(idem::session_source& pool) {
+  auto session = idem::session_lease::acquire(pool, {}).value();  // given back at the end
+  idem::schema::install(*session, {}).value();                    // or `idem schema install`
   auto account = idem::transaction::begin(*session).value();
   account.execute("CREATE TABLE IF NOT EXISTS account (id INTEGER PRIMARY KEY, pence INTEGER)")
       .value();
   account.execute("INSERT INTO account VALUES (1, 500) ON CONFLICT DO NOTHING").value();
   account.commit().value();
+  return idem::store::open(*session).value();
+}
+
+int main() try {
+  // One session for each thread that runs operations: here, one.
+  auto pool = idem::sqlite::open_pool("sqlite:bank.db", 1).value();
+  auto store = prepare(*pool);
 
   auto request = idem::request::from_json({"tenant-7", "debit:v1", "order-4711"},
                                           R"({"account": 1, "pence": 100})")
@@ -38,5 +42,8 @@ int main() {
     if (auto* again = std::get_if<idem::replayed>(&outcome))
       std::cout << "replayed: " << again->response.body.value() << " left\n";
   }
+} catch (std::bad_expected_access<idem::error> const& e) {
+  std::cerr << idem::describe(e.error()) << "\n";
+  return 1;
 }
 // [readme]

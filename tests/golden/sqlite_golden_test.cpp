@@ -53,7 +53,8 @@ BOOST_AUTO_TEST_CASE(the_schemas_statements) {
                     {"version", d.version},
                     {"record_version", d.record_version},
                     {"columns_found", d.columns_found},
-                    {"breaches", d.breaches}}));
+                    {"breaches", d.breaches},
+                    {"schema_exists", d.schema_exists}}));
 }
 
 BOOST_AUTO_TEST_CASE(the_ddl) {

@@ -109,11 +109,14 @@ BOOST_AUTO_TEST_CASE(no_more_than_its_number) {
   pool.release(b, true);
 }
 
-BOOST_AUTO_TEST_CASE(a_pool_of_none_is_one_of_one) {
+BOOST_AUTO_TEST_CASE(a_pool_of_none_lends_none) {
   workshop w;
   session_pool pool(w.factory(), 0);
-  pool.release(take(pool), true);
-  BOOST_TEST(w.made == 1);
+  auto const none = pool.acquire({});
+  BOOST_REQUIRE(!none);
+  BOOST_TEST((none.error().what == errc::invalid_argument));
+  BOOST_TEST(none.error().message.contains("0 sessions"));
+  BOOST_TEST(w.made == 0);
 }
 
 BOOST_AUTO_TEST_CASE(a_stop_request_ends_the_wait) {

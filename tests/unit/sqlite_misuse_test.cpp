@@ -76,6 +76,20 @@ BOOST_AUTO_TEST_CASE(resolve_needs_an_idle_session) {
   BOOST_TEST((early.error().what == errc::session_not_idle));
 }
 
+BOOST_AUTO_TEST_CASE(other_content_learns_nothing_of_its_own_attempt) {
+  world w;
+  lone_session source(*w.first);
+  auto const called = w.store.run(source, w.asked, plain_function).value();
+  auto const attempt = std::get<executed>(called).attempt;
+  auto const attempts = std::span(&attempt, 1);
+  auto const same = w.store.resolve(*w.first, w.asked, attempts).value();
+  BOOST_REQUIRE(std::holds_alternative<resolved::executed>(same));
+  BOOST_TEST(std::get<resolved::executed>(same).response.body.value() == "f");
+  auto const changed = request::from_bytes({"s", "o", "k"}, "other content").value();
+  auto const other = w.store.resolve(*w.first, changed, attempts).value();
+  BOOST_TEST(std::holds_alternative<resolved::mismatched>(other));
+}
+
 BOOST_AUTO_TEST_CASE(a_schema_of_temporary_tables_is_refused) {
   world w;
   for (auto const* name : {"temp", "TEMP", "Temp"}) {

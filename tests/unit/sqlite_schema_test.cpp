@@ -8,6 +8,7 @@
 
 #include <idem/schema.h>
 #include <idem/sqlite.h>
+#include <idem/store.h>
 
 #include "tests/support/sqlite_database.h"
 
@@ -222,6 +223,55 @@ BOOST_AUTO_TEST_CASE(verify_finds_another_column_type_and_a_view_in_its_place) {
 BOOST_AUTO_TEST_CASE(case_of_names_does_not_matter) {
   BOOST_TEST(schema::verify(*s, {"MAIN", "IDEM_"}).value().empty());
   BOOST_TEST(schema::installed_version(*s, {"Main", "Idem_"}).value() == 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_schema_that_is_not_there_is_named) {
+  auto const missing = [](auto const& r) {
+    BOOST_REQUIRE(!r);
+    BOOST_TEST((r.error().what == errc::schema_missing));
+    BOOST_TEST(r.error().message.contains("'nosuch' does not exist"));
+    BOOST_TEST(r.error().message.contains("'main'"));
+  };
+  missing(schema::install(*s, {"nosuch", "idem_"}));
+  missing(schema::installed_version(*s, {"nosuch", "idem_"}));
+  missing(schema::verify(*s, {"nosuch", "idem_"}));
+  missing(idem::store::open(*s, {.schema = "nosuch"}));
+}
+
+BOOST_AUTO_TEST_CASE(a_table_that_is_not_there_is_named) {
+  auto const refused = idem::store::open(*s, {.prefix = "app_"});
+  BOOST_REQUIRE(!refused);
+  BOOST_TEST((refused.error().what == errc::schema_missing));
+  BOOST_TEST(refused.error().message.contains("main.app_schema_version"));
+}
+
+BOOST_AUTO_TEST_CASE(a_drifted_table_says_where_to_look) {
+  auto const store = idem::store::open(*s).value();
+  auto const asked = request::from_bytes({"s", "o", "k"}, "content").value();
+  lone_session source(*s);
+  auto const mistaken = [](transaction& tx) -> result<response> {
+    auto failed = tx.execute("SELECT 1 FROM no_such_table");
+    if (!failed) return std::unexpected(std::move(failed).error());
+    return response{};
+  };
+  auto const of_effect = store.run(source, asked, mistaken);
+  BOOST_REQUIRE(!of_effect);
+  BOOST_TEST(!of_effect.error().message.contains("schema verify"));
+
+  run(*s, "DROP VIEW idem_record_text");
+  run(*s, "ALTER TABLE idem_record RENAME COLUMN state TO condition");
+  auto const hints = [](auto const& r) {
+    BOOST_REQUIRE(!r);
+    BOOST_TEST((r.error().what == errc::statement_failed));
+    BOOST_TEST(r.error().message.contains("idem schema verify"));
+    BOOST_TEST(r.error().native.message.contains("column"));
+  };
+  hints(store.run(source, asked, mistaken));
+  hints(store.find(*s, asked.identity()));
+  hints(store.resolve(*s, asked, {}));
+  hints(store.settle(*s, asked.identity(), settle_discard{}));
+  auto tx = transaction::begin(*s).value();
+  hints(store.claim(tx, asked));
 }
 
 BOOST_AUTO_TEST_CASE(lives_in_an_attached_file_under_any_name) {

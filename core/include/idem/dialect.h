@@ -135,6 +135,8 @@ struct schema_statements {
   /// One row of text a breach that only this engine can have (a table that is not STRICT, a
   /// trigger on a table of ours).
   std::string_view breaches;
+  /// One row if the schema exists; empty where the statements above do without one.
+  std::string_view schema_exists = {};
 };
 
 /// One engine, as a value: text, facts and the meaning of its errors. No I/O, no vendor

@@ -29,7 +29,7 @@ class identity {
  public:
   /// Checks the bounds (1..128, 1..128, 1..255 bytes), valid UTF-8, no NUL.
   /// Errors: `invalid_argument`, naming the part, the rule and the length seen.
-  static result<identity> make(identity_parts);
+  [[nodiscard]] static result<identity> make(identity_parts);
 
   std::string const& scope() const noexcept { return scope_; }
   std::string const& operation() const noexcept { return operation_; }

@@ -13,7 +13,8 @@
 namespace idem::inline v1 {
 
 /// A pool that opens sessions as they are needed, up to a number, and reuses those that
-/// `session::reset` leaves clean. Thread-safe; must outlive every session it lent.
+/// `session::reset` leaves clean. Thread-safe; must outlive every session it lent. A pool of no
+/// sessions can lend none: its `acquire` is `invalid_argument`.
 class session_pool final : public session_source {
  public:
   using factory = std::function<result<std::unique_ptr<session>>(call_limits const&)>;
@@ -21,12 +22,12 @@ class session_pool final : public session_source {
   session_pool(factory, std::size_t max_sessions);
   ~session_pool() override;
 
-  result<session*> acquire(call_limits const&) override;
+  [[nodiscard]] result<session*> acquire(call_limits const&) override;
   void release(session*, bool reusable) noexcept override;
   std::size_t capacity() const noexcept override { return max_sessions_; }
 
  private:
-  result<session*> open(call_limits const&);
+  [[nodiscard]] result<session*> open(call_limits const&);
 
   factory factory_;
   std::size_t max_sessions_;

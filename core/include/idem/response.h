@@ -40,6 +40,7 @@ std::size_t stored_size(response const&) noexcept;
 std::string encode_headers(response const&);
 
 /// Errors: `corrupt` if the bytes are not what `encode_headers` writes.
-result<std::vector<std::pair<std::string, std::string>>> decode_headers(std::string_view);
+[[nodiscard]] result<std::vector<std::pair<std::string, std::string>>> decode_headers(
+    std::string_view);
 
 }  // namespace idem::inline v1

@@ -72,28 +72,29 @@ class session {
   virtual dialect const& sql() const noexcept = 0;
 
   /// The truth about the transaction. May cost a round trip where the driver cannot say.
-  virtual result<transaction_status> status() = 0;
+  [[nodiscard]] virtual result<transaction_status> status() = 0;
 
   /// Opens a transaction, ready to write unless `read_only`. May be held back and travel with
   /// the first `execute`, whose error is then the begin's.
-  virtual result<> begin(begin_options const&) = 0;
+  [[nodiscard]] virtual result<> begin(begin_options const&) = 0;
 
   /// Sends `last` and then COMMIT. Succeeds only if the server said that this transaction is
   /// committed. On an error `certainty` is `in_doubt` if COMMIT may have taken place, else
   /// `rolled_back` if the transaction is known to be gone or can be rolled back.
-  virtual result<> commit(std::span<statement const> last, call_limits const&) = 0;
+  [[nodiscard]] virtual result<> commit(std::span<statement const> last, call_limits const&) = 0;
 
   /// Ends the transaction. Success also where none is open.
-  virtual result<> rollback() noexcept = 0;
+  [[nodiscard]] virtual result<> rollback() noexcept = 0;
 
   /// Runs the statements in order, in one round trip where the driver can, and stops at the
   /// first that fails. In a transaction that this session opened, never lets a statement
   /// commit by itself: if that transaction is gone, `transaction_replaced`, nothing sent.
-  virtual result<std::vector<rows>> execute(std::span<statement const>, call_limits const&) = 0;
+  [[nodiscard]] virtual result<std::vector<rows>> execute(std::span<statement const>,
+                                                          call_limits const&) = 0;
 
   /// Makes the session as new for the next user: no transaction, settings as configured. An
   /// error means that it must be discarded.
-  virtual result<> reset() noexcept = 0;
+  [[nodiscard]] virtual result<> reset() noexcept = 0;
 
   /// The driver's handle (the engine's header says its type). Owned by the session.
   virtual void* native_handle() noexcept = 0;
@@ -118,7 +119,7 @@ class session_source {
   /// A session for the caller's exclusive use until `release`. Owned by the source.
   /// Errors: `connection_failed`, `resource_exhausted` (none became free in time),
   /// `cancelled`, `deadline_exceeded`.
-  virtual result<session*> acquire(call_limits const&) = 0;
+  [[nodiscard]] virtual result<session*> acquire(call_limits const&) = 0;
 
   /// Gives it back. The source discards it unless `reusable`, and unless `session::reset`
   /// succeeds.
@@ -132,7 +133,7 @@ class session_source {
 /// Holds an acquired session and gives it back.
 class session_lease {
  public:
-  static result<session_lease> acquire(session_source&, call_limits const&);
+  [[nodiscard]] static result<session_lease> acquire(session_source&, call_limits const&);
   session_lease(session_lease&&) noexcept;
   session_lease& operator=(session_lease&&) = delete;
   ~session_lease();
@@ -155,7 +156,7 @@ class session_lease {
 class lone_session final : public session_source {
  public:
   explicit lone_session(session& s) : session_(&s) {}
-  result<session*> acquire(call_limits const&) override;
+  [[nodiscard]] result<session*> acquire(call_limits const&) override;
   void release(session*, bool reusable) noexcept override;
 
  private:

@@ -34,9 +34,9 @@ inline constexpr bool is_answer =
     std::same_as<T, result<response>> || std::same_as<T, result<refusal>> ||
     std::same_as<T, result<answer>>;
 
-inline result<answer> as_answer(answer a) { return a; }
+[[nodiscard]] inline result<answer> as_answer(answer a) { return a; }
 template <class T>
-result<answer> as_answer(result<T> r) {
+[[nodiscard]] result<answer> as_answer(result<T> r) {
   if (!r) return std::unexpected(std::move(r).error());
   return answer(std::move(*r));
 }
@@ -51,7 +51,7 @@ class effect_ref {
         call_([](void* object, transaction& tx) -> result<answer> {
           return as_answer((*static_cast<F*>(object))(tx));
         }) {}
-  result<answer> operator()(transaction& tx) const { return call_(object_, tx); }
+  [[nodiscard]] result<answer> operator()(transaction& tx) const { return call_(object_, tx); }
 
  private:
   void* object_;
@@ -142,8 +142,8 @@ class store {
  public:
   /// Checks options and the installed schema's version.
   /// Errors: `invalid_argument`, `schema_missing`, `schema_newer`, and what reading gives.
-  static result<store> open(session&, store_options = {});
-  static result<store> open(session_source&, store_options = {});
+  [[nodiscard]] static result<store> open(session&, store_options = {});
+  [[nodiscard]] static result<store> open(session_source&, store_options = {});
 
   /// One operation: claim, effect, save, commit; the whole transaction again after a
   /// transient error; and, when the answer to COMMIT is lost, the finding out.
@@ -152,8 +152,8 @@ class store {
   /// transient error. Errors: see `errc`; each says what is known of the effect. An error
   /// with `certainty::in_doubt` carries the attempts to resolve.
   template <effect F>
-  result<outcome> run(session_source& source, request const& r, F&& f,
-                      run_options const& options = {}) const {
+  [[nodiscard]] result<outcome> run(session_source& source, request const& r, F&& f,
+                                    run_options const& options = {}) const {
     if constexpr (std::is_function_v<std::remove_reference_t<F>>) {
       auto* function = &f;
       return run_erased(source, r, detail::effect_ref(function), options);
@@ -167,31 +167,34 @@ class store {
   /// Errors: `claim_open` for an identity that this transaction has claimed and not yet
   /// completed; `transaction_aborted` and the transient errors where the engine ended the
   /// transaction; `read_only`; `incomplete`; `record_invisible`; `fingerprint_unknown`.
-  result<claim_result> claim(transaction&, request const&, claim_options const& = {}) const;
+  [[nodiscard]] result<claim_result> claim(transaction&, request const&,
+                                           claim_options const& = {}) const;
 
   /// Saves the response in the same transaction. Uses up the token; on an error the
   /// transaction is doomed. Where a savepoint is the witness, savepoints that the caller made
   /// after the claim end here.
   /// Errors: `response_too_large`, `transaction_replaced`, `save_unmatched`.
-  result<attempt_id> complete(transaction&, claim_token&&, response const&) const;
+  [[nodiscard]] result<attempt_id> complete(transaction&, claim_token&&, response const&) const;
 
   /// The record that the session sees: committed, on an idle session; inside a transaction its
   /// own uncommitted one too.
-  result<std::optional<record>> find(session&, identity const&, call_limits const& = {}) const;
+  [[nodiscard]] result<std::optional<record>> find(session&, identity const&,
+                                                   call_limits const& = {}) const;
 
   /// What became of attempts whose COMMIT is in doubt. Give it an idle session on another
   /// connection, to a primary that accepts writes.
-  result<resolution> resolve(session&, request const&, std::span<attempt_id const>,
-                             call_limits const& = {}) const;
+  [[nodiscard]] result<resolution> resolve(session&, request const&, std::span<attempt_id const>,
+                                           call_limits const& = {}) const;
 
   /// Repairs a record that was committed without a response. False if there is none.
   /// Errors: `invalid_argument` if the record is complete.
-  result<bool> settle(session&, identity const&, settlement const&, call_limits const& = {}) const;
+  [[nodiscard]] result<bool> settle(session&, identity const&, settlement const&,
+                                    call_limits const& = {}) const;
 
  private:
   explicit store(std::shared_ptr<detail::store_core const>);
-  result<outcome> run_erased(session_source&, request const&, detail::effect_ref,
-                             run_options const&) const;
+  [[nodiscard]] result<outcome> run_erased(session_source&, request const&, detail::effect_ref,
+                                           run_options const&) const;
   std::shared_ptr<detail::store_core const> core_;
 };
 

@@ -22,7 +22,8 @@ class transaction {
  public:
   /// Opens one on an idle session. Destroyed without `commit`, it is rolled back.
   /// Errors: `session_not_idle`, and what the session's begin gives; `not_executed`.
-  static result<transaction> begin(session&, begin_options const& = {}, observer* = nullptr);
+  [[nodiscard]] static result<transaction> begin(session&, begin_options const& = {},
+                                                 observer* = nullptr);
 
   /// Works in the transaction that the session has open. The caller commits it by its own
   /// means, so every outcome reached in it is provisional until then; `commit` and `rollback`
@@ -30,8 +31,8 @@ class transaction {
   /// by `begin` only and cannot be adopted: `isolation_mismatch`.
   /// Errors: `transaction_not_open`, `transaction_aborted`, `session_not_idle`; `unsupported` for
   /// the session that an effect was lent, which has a transaction object already.
-  static result<transaction> adopt(session&, observer* = nullptr,
-                                   isolation wanted = isolation::engine_default);
+  [[nodiscard]] static result<transaction> adopt(session&, observer* = nullptr,
+                                                 isolation wanted = isolation::engine_default);
 
   transaction(transaction&&) noexcept;
   transaction& operator=(transaction&&) noexcept;
@@ -43,17 +44,17 @@ class transaction {
   /// `transaction_aborted` or `transaction_replaced`, nothing sent, when this transaction can
   /// take no more statements. A transient error seen here makes `run` start the transaction
   /// again even if the effect goes on.
-  result<rows> execute(std::string_view sql, std::initializer_list<parameter> = {});
-  result<rows> execute(std::string_view sql, std::span<parameter const>);
+  [[nodiscard]] result<rows> execute(std::string_view sql, std::initializer_list<parameter> = {});
+  [[nodiscard]] result<rows> execute(std::string_view sql, std::span<parameter const>);
 
   /// As the protocol's COMMIT: success only if the server said so; else the error's certainty
   /// is `rolled_back` or `in_doubt`, and `attempts` are those completed in it.
   /// Refused (and rolled back) with `transaction_aborted` if a claim was dropped or not
   /// completed, and with `unsupported` for a transaction that `run` or the caller owns.
-  result<> commit();
+  [[nodiscard]] result<> commit();
 
   /// Ends it. Success if it is already ended.
-  result<> rollback();
+  [[nodiscard]] result<> rollback();
 
   /// The session underneath, for the driver's own handle.
   idem::session& session() const noexcept;

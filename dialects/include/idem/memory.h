@@ -91,21 +91,21 @@ std::unique_ptr<session_pool> pool(std::shared_ptr<database> const&, std::size_t
 // refusal.
 
 /// Adds a row at the end of a table. Tables need not be made. Never waits.
-result<> append(transaction&, std::string_view table, std::string_view row);
+[[nodiscard]] result<> append(transaction&, std::string_view table, std::string_view row);
 /// As `append`, of a row that the table does not hold yet.
 /// Errors: `unique_violation`. Waits for a transaction that inserts the same row.
-result<> insert(transaction&, std::string_view table, std::string_view row);
+[[nodiscard]] result<> insert(transaction&, std::string_view table, std::string_view row);
 /// Adds to a counter and keeps it until the transaction ends; waits for another that has it.
 /// Gives its value as this transaction sees it: an amount of 0 reads it under the lock.
 /// Errors: `constraint_violation` beyond 64 bits.
-result<std::int64_t> add(transaction&, std::string_view counter, std::int64_t amount);
+[[nodiscard]] result<std::int64_t> add(transaction&, std::string_view counter, std::int64_t amount);
 
 /// The rows that the transaction sees: committed ones, then its own.
-result<std::vector<std::string>> rows_of(transaction&, std::string_view table);
+[[nodiscard]] result<std::vector<std::string>> rows_of(transaction&, std::string_view table);
 /// The same on a session, in its transaction if it has one.
-result<std::vector<std::string>> rows_of(session&, std::string_view table);
+[[nodiscard]] result<std::vector<std::string>> rows_of(session&, std::string_view table);
 /// The counter that the session sees, without a lock.
-result<std::int64_t> counter_of(session&, std::string_view counter);
+[[nodiscard]] result<std::int64_t> counter_of(session&, std::string_view counter);
 
 // What tests see and set. All of it goes through `session::native_handle`, so a session that
 // wraps one of ours does as well as the session itself. For one of another engine: 0 or false,
@@ -120,14 +120,14 @@ bool waiting(session&) noexcept;
 std::uint64_t transaction_serial(session&) noexcept;
 
 /// How long a statement waits for a lock if its call does not say; until `session::reset`.
-result<> set_wait_limit(session&, std::chrono::milliseconds);
+[[nodiscard]] result<> set_wait_limit(session&, std::chrono::milliseconds);
 
 /// What `set_wait_limit` set, or the default; nothing for a session of another engine.
 std::optional<std::chrono::milliseconds> wait_limit(session&) noexcept;
 
 /// Ends the session from outside, as a server's administrator can: its transaction is rolled
 /// back, and whatever it is asked from now on is `connection_lost`. Not while a call of it runs.
-result<> disconnect(session&);
+[[nodiscard]] result<> disconnect(session&);
 
 enum class commit_fault : std::uint8_t {
   lost_before,            ///< the connection ends, nothing is committed: in doubt
@@ -137,11 +137,11 @@ enum class commit_fault : std::uint8_t {
 };
 /// Makes the session's next COMMIT fail; until `session::reset`. To be called by an effect, or
 /// on an idle session.
-result<> fail_next_commit(session&, commit_fault);
+[[nodiscard]] result<> fail_next_commit(session&, commit_fault);
 
 /// A statement that fails and takes its transaction with it, as any failure does on some
 /// servers: `statement_failed`, and the transaction can only be rolled back.
-result<> abort_transaction(transaction&);
+[[nodiscard]] result<> abort_transaction(transaction&);
 
 // For tests of idem itself there are two more texts, on the table of records as the store
 // names it ("main.idem_record"), with (scope, operation, key): "DELETE main.idem_record", and

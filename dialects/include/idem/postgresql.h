@@ -41,7 +41,7 @@ struct options {
 /// left out comes from libpq's environment variables, password file and service file.
 /// Errors: `configuration`, `not_executed`. What is wrong is named without repeating the URL,
 /// which may hold a password.
-result<options> parse_url(std::string_view url);
+[[nodiscard]] result<options> parse_url(std::string_view url);
 
 /// Connects. Unless the conninfo says otherwise, only a server that accepts writes will do
 /// (target_session_attrs=read-write): a standby cannot be asked what became of a COMMIT.
@@ -60,7 +60,7 @@ result<options> parse_url(std::string_view url);
 /// server; the session is then not used again.
 /// `reset` undoes (DISCARD ALL) what SET, set_config or the handle may have changed; a session
 /// that an effect has not so touched costs nothing to reset.
-result<std::unique_ptr<session>> connect(options const&, call_limits const& = {});
+[[nodiscard]] result<std::unique_ptr<session>> connect(options const&, call_limits const& = {});
 
 /// Works with a connection that the caller owns, keeps open longer than the session, and uses in
 /// one thread at a time. Never null. It must be out of pipeline mode with all results read, which
@@ -76,7 +76,8 @@ std::unique_ptr<session_pool> pool(options, std::size_t max_sessions = 8);
 
 /// The same from a URL. Opens one session at once, so that errors come early.
 /// Errors: as `parse_url` and `connect`.
-result<std::unique_ptr<session_pool>> open_pool(std::string_view url, std::size_t max_sessions = 8);
+[[nodiscard]] result<std::unique_ptr<session_pool>> open_pool(std::string_view url,
+                                                              std::size_t max_sessions = 8);
 
 /// The connection of a session from here (a PGconn), through any wrapper that passes
 /// `native_handle` on. Owned by the session, or by the one who had it adopted. Whoever takes it

@@ -64,7 +64,7 @@ std::string unique_memory_name();
 /// `foreign_keys=keep|off|on`, `busy_ms=0..86400000`, and `name=x` for `:memory:`.
 /// Each call with `sqlite::memory:` and no name makes a new name: a new, empty database.
 /// Errors: `configuration`, `not_executed`, with what is wrong and what may be written.
-result<options> parse_url(std::string_view url);
+[[nodiscard]] result<options> parse_url(std::string_view url);
 
 /// Opens a session, sets what `options` says and reads a file's first page, so that what is no
 /// database, cannot be read, or cannot be written is found here.
@@ -86,7 +86,7 @@ result<options> parse_url(std::string_view url);
 /// each attached file by itself, so a failure between two leaves one without the other
 /// (https://sqlite.org/lang_attach.html). This is not checked: BEGIN IMMEDIATE locks every
 /// attached file, and SQLite does not tell which were written.
-result<std::unique_ptr<session>> connect(options const&, call_limits const& = {});
+[[nodiscard]] result<std::unique_ptr<session>> connect(options const&, call_limits const& = {});
 
 /// Who has the commit and rollback hooks of a handle that is adopted.
 enum class hooks : std::uint8_t {
@@ -113,7 +113,8 @@ std::unique_ptr<session_pool> pool(options, std::size_t max_sessions = 8);
 
 /// The same from a URL. Opens one session at once, so that errors come early.
 /// Errors: as `parse_url` and `connect`.
-result<std::unique_ptr<session_pool>> open_pool(std::string_view url, std::size_t max_sessions = 8);
+[[nodiscard]] result<std::unique_ptr<session_pool>> open_pool(std::string_view url,
+                                                              std::size_t max_sessions = 8);
 
 /// The handle of a session from here, through any wrapper that passes `native_handle` on.
 /// Owned by the session, or by the one who had it adopted.

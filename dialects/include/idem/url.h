@@ -26,11 +26,11 @@ struct target_url {
 /// Takes a URL apart. Nothing is opened.
 /// Errors: `configuration`, `not_executed`, with the rule that was broken. Neither the URL nor
 /// a value of it is repeated, since a password may stand there.
-result<target_url> parse_target_url(std::string_view url);
+[[nodiscard]] result<target_url> parse_target_url(std::string_view url);
 
 /// `%41` becomes `A`; every other byte stays, '+' too. What comes out may hold NUL.
 /// Errors: `configuration` for a '%' without two hexadecimal digits.
-result<std::string> percent_decode(std::string_view text);
+[[nodiscard]] result<std::string> percent_decode(std::string_view text);
 
 /// The URL as it may be shown: the password between "//user:" and "@", and the value of every
 /// option whose name holds "password", "pwd", "secret" or "token", replaced by "***".

@@ -135,7 +135,7 @@ class context {
   /// with the nonce as body.
   effect_function standard_effect(operation const&);
   /// What the standard effect does to the database. The nonce it drew.
-  result<std::string> write_effect(transaction&, operation const&);
+  [[nodiscard]] result<std::string> write_effect(transaction&, operation const&);
   response response_with(std::string body) const;
   int body_calls() const noexcept { return body_calls_.load(); }
   int body_calls(operation const&) const;
@@ -166,7 +166,7 @@ class context {
 
   /// Starts a worker process with these arguments and gives its standard output when it has
   /// ended with status 0. The suite adds target, scope, seed and saboteur.
-  result<std::string> worker(std::vector<std::string> arguments);
+  [[nodiscard]] result<std::string> worker(std::vector<std::string> arguments);
   /// Several at once.
   std::vector<result<std::string>> workers(std::vector<std::vector<std::string>> arguments);
 
@@ -233,13 +233,14 @@ class stepwise {
  public:
   stepwise(context&, session&, operation const&);
 
-  result<> begin(std::chrono::milliseconds wait = std::chrono::seconds(10));
+  [[nodiscard]] result<> begin(std::chrono::milliseconds wait = std::chrono::seconds(10));
   /// "claimed", "replayed", "mismatched", "in_progress".
-  result<std::string> claim(std::chrono::milliseconds wait = std::chrono::seconds(10));
-  result<> effect();
-  result<> complete();
-  result<> commit();
-  result<> rollback();
+  [[nodiscard]] result<std::string> claim(
+      std::chrono::milliseconds wait = std::chrono::seconds(10));
+  [[nodiscard]] result<> effect();
+  [[nodiscard]] result<> complete();
+  [[nodiscard]] result<> commit();
+  [[nodiscard]] result<> rollback();
 
   transaction& tx() { return *transaction_; }
   bool claimed() const noexcept { return token_.has_value(); }

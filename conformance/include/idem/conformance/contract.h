@@ -22,18 +22,23 @@ class contract {
   contract& operator=(contract const&) = delete;
   virtual ~contract() = default;
 
-  virtual result<request> from_bytes(identity_parts, std::optional<std::string_view>) = 0;
-  virtual result<request> from_fields(identity_parts, std::span<field const>) = 0;
-  virtual result<request> from_json(identity_parts, std::string_view, json_options) = 0;
-  virtual result<fingerprint> fingerprint_of(request const&, fingerprint_version) = 0;
+  [[nodiscard]] virtual result<request> from_bytes(identity_parts,
+                                                   std::optional<std::string_view>) = 0;
+  [[nodiscard]] virtual result<request> from_fields(identity_parts, std::span<field const>) = 0;
+  [[nodiscard]] virtual result<request> from_json(identity_parts, std::string_view,
+                                                  json_options) = 0;
+  [[nodiscard]] virtual result<fingerprint> fingerprint_of(request const&, fingerprint_version) = 0;
 
-  virtual result<outcome> run(session_source&, request const&, effect_function const&,
-                              run_options const&) = 0;
-  virtual result<claim_result> claim(transaction&, request const&, claim_options const&) = 0;
-  virtual result<attempt_id> complete(transaction&, claim_token&&, response const&) = 0;
-  virtual result<std::optional<record>> find(session&, identity const&) = 0;
-  virtual result<resolution> resolve(session&, request const&, std::span<attempt_id const>) = 0;
-  virtual result<bool> settle(session&, identity const&, settlement const&) = 0;
+  [[nodiscard]] virtual result<outcome> run(session_source&, request const&, effect_function const&,
+                                            run_options const&) = 0;
+  [[nodiscard]] virtual result<claim_result> claim(transaction&, request const&,
+                                                   claim_options const&) = 0;
+  [[nodiscard]] virtual result<attempt_id> complete(transaction&, claim_token&&,
+                                                    response const&) = 0;
+  [[nodiscard]] virtual result<std::optional<record>> find(session&, identity const&) = 0;
+  [[nodiscard]] virtual result<resolution> resolve(session&, request const&,
+                                                   std::span<attempt_id const>) = 0;
+  [[nodiscard]] virtual result<bool> settle(session&, identity const&, settlement const&) = 0;
 
   /// Every session that operations use passes through here; the observer's do not.
   virtual std::unique_ptr<session> adapt(std::unique_ptr<session> s) { return s; }
@@ -47,17 +52,20 @@ class contract_decorator : public contract {
  public:
   explicit contract_decorator(std::unique_ptr<contract> real) : real_(std::move(real)) {}
 
-  result<request> from_bytes(identity_parts, std::optional<std::string_view>) override;
-  result<request> from_fields(identity_parts, std::span<field const>) override;
-  result<request> from_json(identity_parts, std::string_view, json_options) override;
-  result<fingerprint> fingerprint_of(request const&, fingerprint_version) override;
-  result<outcome> run(session_source&, request const&, effect_function const&,
-                      run_options const&) override;
-  result<claim_result> claim(transaction&, request const&, claim_options const&) override;
-  result<attempt_id> complete(transaction&, claim_token&&, response const&) override;
-  result<std::optional<record>> find(session&, identity const&) override;
-  result<resolution> resolve(session&, request const&, std::span<attempt_id const>) override;
-  result<bool> settle(session&, identity const&, settlement const&) override;
+  [[nodiscard]] result<request> from_bytes(identity_parts,
+                                           std::optional<std::string_view>) override;
+  [[nodiscard]] result<request> from_fields(identity_parts, std::span<field const>) override;
+  [[nodiscard]] result<request> from_json(identity_parts, std::string_view, json_options) override;
+  [[nodiscard]] result<fingerprint> fingerprint_of(request const&, fingerprint_version) override;
+  [[nodiscard]] result<outcome> run(session_source&, request const&, effect_function const&,
+                                    run_options const&) override;
+  [[nodiscard]] result<claim_result> claim(transaction&, request const&,
+                                           claim_options const&) override;
+  [[nodiscard]] result<attempt_id> complete(transaction&, claim_token&&, response const&) override;
+  [[nodiscard]] result<std::optional<record>> find(session&, identity const&) override;
+  [[nodiscard]] result<resolution> resolve(session&, request const&,
+                                           std::span<attempt_id const>) override;
+  [[nodiscard]] result<bool> settle(session&, identity const&, settlement const&) override;
   std::unique_ptr<session> adapt(std::unique_ptr<session>) override;
 
  protected:
@@ -73,16 +81,17 @@ class session_decorator : public session {
   explicit session_decorator(std::unique_ptr<session> real) : real_(std::move(real)) {}
 
   dialect const& sql() const noexcept override { return real_->sql(); }
-  result<transaction_status> status() override { return real_->status(); }
-  result<> begin(begin_options const& o) override { return real_->begin(o); }
-  result<> commit(std::span<statement const> last, call_limits const& l) override {
+  [[nodiscard]] result<transaction_status> status() override { return real_->status(); }
+  [[nodiscard]] result<> begin(begin_options const& o) override { return real_->begin(o); }
+  [[nodiscard]] result<> commit(std::span<statement const> last, call_limits const& l) override {
     return real_->commit(last, l);
   }
-  result<> rollback() noexcept override { return real_->rollback(); }
-  result<std::vector<rows>> execute(std::span<statement const> s, call_limits const& l) override {
+  [[nodiscard]] result<> rollback() noexcept override { return real_->rollback(); }
+  [[nodiscard]] result<std::vector<rows>> execute(std::span<statement const> s,
+                                                  call_limits const& l) override {
     return real_->execute(s, l);
   }
-  result<> reset() noexcept override { return real_->reset(); }
+  [[nodiscard]] result<> reset() noexcept override { return real_->reset(); }
   void* native_handle() noexcept override { return real_->native_handle(); }
   std::optional<error> pending_error() noexcept override { return real_->pending_error(); }
   bool guards_commit() const noexcept override { return real_->guards_commit(); }

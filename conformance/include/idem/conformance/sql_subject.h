@@ -57,26 +57,26 @@ class sql_subject : public subject {
   explicit sql_subject(subject_statements const& s) : sql_(s) {}
 
   table_names names() const override { return {"", "idem_conformance_"}; }
-  result<> prepare() override;
-  result<> write(transaction&, ledger_row const&) override;
-  result<std::vector<ledger_row>> ledger(session&) override;
-  result<std::int64_t> balance(session&) override;
-  result<std::optional<std::string>> record_row(session&, identity const&) override;
-  result<std::int64_t> record_count(session&) override;
-  result<> break_constraint(transaction&) override;
-  result<> break_transaction(transaction&) override;
-  result<> break_at_commit(transaction&) override;
-  result<> end_transaction(transaction&, ending) override;
-  result<> delete_record(transaction&, identity const&) override;
-  result<bool> collapses(session&, std::string_view a, std::string_view b) override;
-  result<> insert_null_key(session&, int part) override;
-  result<> hide_record(session&, identity const&, bool hidden) override;
-  result<std::string> isolation_of(session&) override;
+  [[nodiscard]] result<> prepare() override;
+  [[nodiscard]] result<> write(transaction&, ledger_row const&) override;
+  [[nodiscard]] result<std::vector<ledger_row>> ledger(session&) override;
+  [[nodiscard]] result<std::int64_t> balance(session&) override;
+  [[nodiscard]] result<std::optional<std::string>> record_row(session&, identity const&) override;
+  [[nodiscard]] result<std::int64_t> record_count(session&) override;
+  [[nodiscard]] result<> break_constraint(transaction&) override;
+  [[nodiscard]] result<> break_transaction(transaction&) override;
+  [[nodiscard]] result<> break_at_commit(transaction&) override;
+  [[nodiscard]] result<> end_transaction(transaction&, ending) override;
+  [[nodiscard]] result<> delete_record(transaction&, identity const&) override;
+  [[nodiscard]] result<bool> collapses(session&, std::string_view a, std::string_view b) override;
+  [[nodiscard]] result<> insert_null_key(session&, int part) override;
+  [[nodiscard]] result<> hide_record(session&, identity const&, bool hidden) override;
+  [[nodiscard]] result<std::string> isolation_of(session&) override;
   std::vector<session_setting> settings() const override;
-  result<> make_dirty(session&, session_setting const&) override;
-  result<std::string> setting(session&, session_setting const&) override;
-  result<> alter_table(session&, bool wider) override;
-  result<std::size_t> read_altered(transaction&) override;
+  [[nodiscard]] result<> make_dirty(session&, session_setting const&) override;
+  [[nodiscard]] result<std::string> setting(session&, session_setting const&) override;
+  [[nodiscard]] result<> alter_table(session&, bool wider) override;
+  [[nodiscard]] result<std::size_t> read_altered(transaction&) override;
 
  protected:
   /// One statement of `write`, with '?' for its parameters (text and integers): where a driver's
@@ -84,8 +84,10 @@ class sql_subject : public subject {
   virtual result<> write_statement(transaction&, std::string const& sql,
                                    std::span<parameter const>) const;
   /// Runs one of the suite's statements with the tables' names filled in.
-  result<rows> query(session&, std::string_view sql, std::span<parameter const> = {}) const;
-  result<> execute(transaction&, std::string_view sql, std::span<parameter const> = {}) const;
+  [[nodiscard]] result<rows> query(session&, std::string_view sql,
+                                   std::span<parameter const> = {}) const;
+  [[nodiscard]] result<> execute(transaction&, std::string_view sql,
+                                 std::span<parameter const> = {}) const;
 
  private:
   std::string rendered(dialect const&, std::string_view sql) const;

@@ -38,6 +38,21 @@ enum class capability : std::uint8_t {
   other_collation,  ///< a database can be made in which texts compare otherwise
   alter_table,      ///< what a prepared statement reads can change its columns
   unread_results,   ///< a session can be given back with results unread
+  wire,             ///< the suite can stand between the client and the server
+};
+
+/// Where a server listens whose wire the suite can read and cut.
+struct wire_place {
+  std::string host;
+  std::uint16_t port = 0;
+};
+
+/// What one operation costs, in round trips, with its statements prepared before.
+struct declared_round_trips {
+  std::size_t around_effect = 0;    ///< begin, claim, save and COMMIT of a first execution
+  std::size_t standard_effect = 0;  ///< of `subject::write`
+  std::size_t replay = 0;           ///< with what is left for after the answer
+  std::size_t mismatch = 0;
 };
 
 /// A setting or version read from the server, never assumed.
@@ -92,85 +107,93 @@ class subject {
   /// Where the suite keeps its own tables: never the application's.
   virtual table_names names() const = 0;
 
-  virtual result<std::vector<fact>> facts() = 0;
+  [[nodiscard]] virtual result<std::vector<fact>> facts() = 0;
   /// Installs idem's tables under `names` and the ledger, and empties them.
-  virtual result<> prepare() = 0;
+  [[nodiscard]] virtual result<> prepare() = 0;
 
-  virtual result<std::unique_ptr<session>> connect() = 0;
+  [[nodiscard]] virtual result<std::unique_ptr<session>> connect() = 0;
+  /// Where a relay would stand; nothing where there is no wire.
+  virtual std::optional<wire_place> wire() { return std::nullopt; }
+  /// As `connect`, by a port of 127.0.0.1 where a relay listens.
+  [[nodiscard]] virtual result<std::unique_ptr<session>> connect_by(std::uint16_t port,
+                                                                    call_limits const& = {});
+  virtual std::optional<declared_round_trips> declared_trips() { return std::nullopt; }
   /// The server's own name of the session.
-  virtual result<std::string> session_id(session&) = 0;
+  [[nodiscard]] virtual result<std::string> session_id(session&) = 0;
   /// The engine's lock view: is this session waiting for another's lock now? Thread-safe.
   virtual bool waiting(session&) = 0;
   /// The server's view: the id of the session's transaction, empty if it has none.
-  virtual result<std::string> transaction_id(session&) = 0;
-  virtual result<> restart() = 0;
+  [[nodiscard]] virtual result<std::string> transaction_id(session&) = 0;
+  [[nodiscard]] virtual result<> restart() = 0;
 
   // The effect and the observer's reading.
   /// Appends to the ledger and adds the amount to the balance.
-  virtual result<> write(transaction&, ledger_row const&) = 0;
+  [[nodiscard]] virtual result<> write(transaction&, ledger_row const&) = 0;
   /// All rows that this session sees: inside a transaction its own writes too.
-  virtual result<std::vector<ledger_row>> ledger(session&) = 0;
-  virtual result<std::int64_t> balance(session&) = 0;
+  [[nodiscard]] virtual result<std::vector<ledger_row>> ledger(session&) = 0;
+  [[nodiscard]] virtual result<std::int64_t> balance(session&) = 0;
   /// The record's whole row, every column, in one unambiguous text; nothing if there is none.
-  virtual result<std::optional<std::string>> record_row(session&, identity const&) = 0;
-  virtual result<std::int64_t> record_count(session&) = 0;
+  [[nodiscard]] virtual result<std::optional<std::string>> record_row(session&,
+                                                                      identity const&) = 0;
+  [[nodiscard]] virtual result<std::int64_t> record_count(session&) = 0;
 
   // Provocations inside an effect. Each sends a real statement and gives the server's answer.
   /// A statement that breaks a constraint of a table of the suite.
-  virtual result<> break_constraint(transaction&) = 0;
+  [[nodiscard]] virtual result<> break_constraint(transaction&) = 0;
   /// A statement whose failure ends or aborts the transaction.
-  virtual result<> break_transaction(transaction&) = 0;
+  [[nodiscard]] virtual result<> break_transaction(transaction&) = 0;
   /// A write that is in order now and fails at COMMIT.
-  virtual result<> break_at_commit(transaction&) = 0;
-  virtual result<> end_transaction(transaction&, ending) = 0;
-  virtual result<> delete_record(transaction&, identity const&) = 0;
+  [[nodiscard]] virtual result<> break_at_commit(transaction&) = 0;
+  [[nodiscard]] virtual result<> end_transaction(transaction&, ending) = 0;
+  [[nodiscard]] virtual result<> delete_record(transaction&, identity const&) = 0;
   /// Takes, in its own transaction on `holder`, the lock that `want_lock` needs.
-  virtual result<> hold_lock(session& holder) = 0;
-  virtual result<> release_lock(session& holder) = 0;
+  [[nodiscard]] virtual result<> hold_lock(session& holder) = 0;
+  [[nodiscard]] virtual result<> release_lock(session& holder) = 0;
   /// A statement that waits for the lock of `hold_lock`, `wait` at most.
-  virtual result<> want_lock(transaction&, std::chrono::milliseconds wait) = 0;
+  [[nodiscard]] virtual result<> want_lock(transaction&, std::chrono::milliseconds wait) = 0;
   /// Whether a text column with the engine's most collapsing collation takes the two for equal.
-  virtual result<bool> collapses(session&, std::string_view a, std::string_view b) = 0;
+  [[nodiscard]] virtual result<bool> collapses(session&, std::string_view a,
+                                               std::string_view b) = 0;
   /// Inserts NULL for one key part (0 scope, 1 operation, 2 key) straight into the records.
-  virtual result<> insert_null_key(session&, int part) = 0;
+  [[nodiscard]] virtual result<> insert_null_key(session&, int part) = 0;
   /// Makes later claims of this identity conflict without a visible row, and undoes that.
-  virtual result<> hide_record(session&, identity const&, bool hidden) = 0;
+  [[nodiscard]] virtual result<> hide_record(session&, identity const&, bool hidden) = 0;
 
   // What not every engine has: `unsupported`, or nothing, unless overridden.
   /// The levels that the engine takes. Any other must be refused before anything is done.
   virtual std::vector<isolation_level> levels() const { return {}; }
   /// The server's word for the level of the session's transaction; without one, for that of the
   /// next.
-  virtual result<std::string> isolation_of(session&);
+  [[nodiscard]] virtual result<std::string> isolation_of(session&);
   /// Makes the commit of this transaction, which asked for the strongest level, fail for what
   /// another did meanwhile. Nothing may follow but the save.
-  virtual result<> conflict_at_commit(transaction&);
+  [[nodiscard]] virtual result<> conflict_at_commit(transaction&);
   /// Has the server end the session, in whose calls nobody is, and waits until it has.
-  virtual result<> kill_session(session&);
+  [[nodiscard]] virtual result<> kill_session(session&);
   /// Leaves a result unread on the session's handle, as careless users do.
-  virtual result<> leave_unread(session&);
+  [[nodiscard]] virtual result<> leave_unread(session&);
 
   virtual std::vector<session_setting> settings() const { return {}; }
-  virtual result<> make_dirty(session&, session_setting const&);
+  [[nodiscard]] virtual result<> make_dirty(session&, session_setting const&);
   /// Its value, in one unambiguous text.
-  virtual result<std::string> setting(session&, session_setting const&);
+  [[nodiscard]] virtual result<std::string> setting(session&, session_setting const&);
 
   /// Gives what `read_altered` reads another number of columns.
-  virtual result<> alter_table(session&, bool wider);
+  [[nodiscard]] virtual result<> alter_table(session&, bool wider);
   /// How many columns there are, by a statement whose text never changes.
-  virtual result<std::size_t> read_altered(transaction&);
+  [[nodiscard]] virtual result<std::size_t> read_altered(transaction&);
 
   /// Takes, in a transaction on `holder`, a lock that `schema::install` waits for after it has
   /// taken its lock by name. `release_lock` ends it.
-  virtual result<> hold_schema(session& holder);
+  [[nodiscard]] virtual result<> hold_schema(session& holder);
   /// The server's view: how many locks by name the session has. Thread-safe.
-  virtual result<std::int64_t> named_locks(session&);
+  [[nodiscard]] virtual result<std::int64_t> named_locks(session&);
 
   /// Idem's tables with their records, dumped and restored into a database of another default
   /// collation, which goes with the subject that is given.
-  virtual result<std::unique_ptr<subject>> restored_elsewhere();
+  [[nodiscard]] virtual result<std::unique_ptr<subject>> restored_elsewhere();
   /// The default collation of the database, as the server names it.
-  virtual result<std::string> default_collation(session&);
+  [[nodiscard]] virtual result<std::string> default_collation(session&);
 };
 
 /// Makes a subject from a target URL. Errors: `configuration` for a scheme that no subject of

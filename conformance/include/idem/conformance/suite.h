@@ -90,11 +90,11 @@ struct suite_options {
 
 /// The ids selected, in order. Errors: `invalid_argument` for an unknown id or profile and for
 /// a selection of nothing.
-result<std::vector<std::string>> select(selection const&);
+[[nodiscard]] result<std::vector<std::string>> select(selection const&);
 
 /// Runs the selection. Errors only before the first scenario: nothing selected, no connection,
 /// no schema.
-result<run_report> run_suite(subject&, suite_options const&);
+[[nodiscard]] result<run_report> run_suite(subject&, suite_options const&);
 
 struct kill {
   std::string saboteur;
@@ -110,8 +110,17 @@ struct sabotage_report {
   conformance::verdict verdict = conformance::verdict::error;
 };
 
+struct sabotage {
+  std::string saboteur;
+  catalogue_entry const* entry;
+};
+
+/// Each selected saboteur with each selected scenario that names it. Errors: `invalid_argument` as
+/// `select`, for an unknown saboteur and for a selection of nothing.
+[[nodiscard]] result<std::vector<sabotage>> select_sabotage(suite_options const&);
+
 /// Runs every saboteur against every selected scenario that names it.
-result<sabotage_report> run_sabotage(subject&, suite_options const&);
+[[nodiscard]] result<sabotage_report> run_sabotage(subject&, suite_options const&);
 
 /// The body of a worker process: arguments as `context::worker` gives them.
 int worker_main(subject_factory, std::vector<std::string> const& arguments, std::string& output);
