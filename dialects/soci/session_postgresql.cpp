@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <new>
 
 #include <idem/postgresql.h>
@@ -104,13 +105,26 @@ struct conninfo_deleter {
   void operator()(PQconninfoOption* all) const noexcept { PQconninfoFree(all); }
 };
 
+// libpq takes less than two seconds for two.
+// https://www.postgresql.org/docs/15/libpq-connect.html#LIBPQ-CONNECT-CONNECT-TIMEOUT
+std::int64_t seconds_left(call_limits const& limits) {
+  constexpr std::int64_t usual = 30;
+  auto const now = std::chrono::steady_clock::now();
+  if (limits.deadline - now > std::chrono::seconds(usual)) return usual;
+  return std::chrono::ceil<std::chrono::seconds>(limits.deadline - now).count();
+}
+
 // SOCI reads the connection string before libpq does, and takes no URI: 4.0 appends '=' to one
 // without options. In quotes it keeps a value that has none itself.
-result<std::string> connect_string(postgresql::options const& o) {
+result<std::string> connect_string(postgresql::options const& o, call_limits const& limits) {
   std::unique_ptr<PQconninfoOption, conninfo_deleter> const all(
       PQconninfoParse(o.conninfo.c_str(), nullptr));
+  if (!all)
+    return refuse(errc::configuration, phase::connect, advice::never,
+                  "libpq cannot read the connection string");
   std::string text;
   bool chooses_server = false;
+  bool has_timeout = false;
   for (auto const* one = all.get(); one != nullptr && one->keyword != nullptr; ++one) {
     if (one->val == nullptr) continue;
     std::string_view const value(one->val);
@@ -119,10 +133,26 @@ result<std::string> connect_string(postgresql::options const& o) {
                     "SOCI's connection string cannot hold quotes, backslashes, tabs or two "
                     "spaces in the value of " +
                         std::string(one->keyword));
-    chooses_server = chooses_server || std::string_view(one->keyword) == "target_session_attrs";
+    std::string_view const name(one->keyword);
+    chooses_server = chooses_server || name == "target_session_attrs";
+    has_timeout = has_timeout || name == "connect_timeout";
     text.append(one->keyword).append("='").append(value).append("' ");
   }
-  return text + (chooses_server ? "" : "target_session_attrs='read-write'");
+  if (!chooses_server) text += "target_session_attrs='read-write' ";
+  if (!has_timeout) text += "connect_timeout='" + std::to_string(seconds_left(limits)) + "'";
+  return text;
+}
+
+error why_not_connected(postgresql::options const& o, call_limits const& limits,
+                        std::string const& said) {
+  if (auto const native = postgresql::connect(o, limits); !native) return native.error();
+  error e;
+  e.what = errc::connection_failed;
+  e.phase = phase::connect;
+  e.advice = advice::new_connection;
+  e.message = "SOCI could not connect where libpq now can";
+  e.native.message = said;
+  return e;
 }
 
 result<std::unique_ptr<session>> connect_url(std::string_view url, call_limits const& limits) {
@@ -151,21 +181,25 @@ engine const postgresql_engine{
 }  // namespace detail
 
 result<std::unique_ptr<session>> connect(postgresql::options const& o, call_limits const& limits) {
-  if (auto const first = postgresql::connect(o, limits); !first)
-    return std::unexpected(first.error());
-  auto text = detail::connect_string(o);
+  constexpr int oldest_server = 130000;
+  if (limits.stop.stop_requested())
+    return detail::refuse(errc::cancelled, phase::connect, advice::never, "stopped by the caller");
+  if (std::chrono::steady_clock::now() >= limits.deadline)
+    return detail::refuse(errc::deadline_exceeded, phase::connect, advice::never,
+                          "the deadline has passed");
+  auto text = detail::connect_string(o, limits);
   if (!text) return std::unexpected(std::move(text).error());
   try {
     auto sql = std::make_unique<::soci::session>(::soci::postgresql, *text);
-    // libpq's own prints to standard error.
-    PQsetNoticeProcessor(static_cast<PGconn*>(detail::handle_of(*sql)), detail::ignore_notice,
-                         nullptr);
+    auto* const conn = static_cast<PGconn*>(detail::handle_of(*sql));
+    if (PQserverVersion(conn) < oldest_server)
+      return detail::refuse(errc::unsupported, phase::connect, advice::never,
+                            "the server is older than PostgreSQL 13, the oldest that idem works "
+                            "with");
+    PQsetNoticeProcessor(conn, detail::ignore_notice, nullptr);  // libpq's prints it
     return detail::make_session(std::move(sql), detail::postgresql_engine);
   } catch (::soci::soci_error const& thrown) {
-    auto failed = detail::refuse(errc::connection_failed, phase::connect, advice::new_connection,
-                                 "SOCI cannot connect where libpq could");
-    failed.error().native.message = thrown.get_error_message();
-    return failed;
+    return std::unexpected(detail::why_not_connected(o, limits, thrown.get_error_message()));
   }
 }
 

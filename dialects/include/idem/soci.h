@@ -59,7 +59,7 @@ namespace idem::inline v1::soci {
 /// With `transaction::begin(*session)` take the `::soci::session` from `session_of`: BEGIN is sent
 /// with the first statement, or by that.
 /// Errors: `connection_failed` (it is not open), `unsupported` (another backend).
-result<std::unique_ptr<session>> adopt(::soci::session&);
+[[nodiscard]] result<std::unique_ptr<session>> adopt(::soci::session&);
 
 /// The `::soci::session` under a session from here, through any wrapper that passes `native_handle`
 /// on. Null for any other.
@@ -135,7 +135,7 @@ class pool_source final : public session_source {
   explicit pool_source(::soci::connection_pool&);
   ~pool_source() override;
 
-  result<session*> acquire(call_limits const&) override;
+  [[nodiscard]] result<session*> acquire(call_limits const&) override;
   void release(session*, bool reusable) noexcept override;
 
  private:
@@ -153,7 +153,7 @@ class lone_source final : public session_source {
   explicit lone_source(::soci::session&);
   ~lone_source() override;
 
-  result<session*> acquire(call_limits const&) override;
+  [[nodiscard]] result<session*> acquire(call_limits const&) override;
   void release(session*, bool reusable) noexcept override;
 
  private:
@@ -163,15 +163,18 @@ class lone_source final : public session_source {
 
 /// Opens a `::soci::session` and adopts it; it lives as long as the session. URLs are
 /// those of `sqlite::parse_url` and `postgresql::parse_url` with `sqlite+soci:` and
-/// `postgresql+soci:` before them. A connection of idem's own is opened first, and closed again: it
-/// says best what is wrong.
-/// Errors: those of the engine's `parse_url` and `connect`; `configuration` for a scheme without
-/// a component and for a value that SOCI's connection string cannot hold.
-result<std::unique_ptr<session>> connect(std::string_view url, call_limits const& = {});
+/// `postgresql+soci:` before them. What is wrong is found out with a connection of idem's own: on
+/// SQLite before SOCI's, on PostgreSQL if SOCI has none. SOCI is given whole seconds for the
+/// limits. Errors: those of the engine's `parse_url` and `connect`; `configuration` for a scheme
+/// without a component and for a value that SOCI's connection string cannot hold.
+[[nodiscard]] result<std::unique_ptr<session>> connect(std::string_view url,
+                                                       call_limits const& = {});
 
 /// The same from options. There only with the component of that engine.
-result<std::unique_ptr<session>> connect(sqlite::options const&, call_limits const& = {});
-result<std::unique_ptr<session>> connect(postgresql::options const&, call_limits const& = {});
+[[nodiscard]] result<std::unique_ptr<session>> connect(sqlite::options const&,
+                                                       call_limits const& = {});
+[[nodiscard]] result<std::unique_ptr<session>> connect(postgresql::options const&,
+                                                       call_limits const& = {});
 
 /// The SOCI that the program was compiled with: "SOCI 4.0.3".
 std::string_view driver_version() noexcept;

@@ -81,8 +81,8 @@ class sql_subject : public subject {
  protected:
   /// One statement of `write`, with '?' for its parameters (text and integers): where a driver's
   /// users write SQL in their own way, in that way.
-  virtual result<> write_statement(transaction&, std::string const& sql,
-                                   std::span<parameter const>) const;
+  [[nodiscard]] virtual result<> write_statement(transaction&, std::string const& sql,
+                                                 std::span<parameter const>) const;
   /// Runs one of the suite's statements with the tables' names filled in.
   [[nodiscard]] result<rows> query(session&, std::string_view sql,
                                    std::span<parameter const> = {}) const;
