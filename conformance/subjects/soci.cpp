@@ -42,8 +42,16 @@ result<> write_in_soci(transaction& tx, std::string const& sql,
                        std::span<parameter const> parameters) {
   std::deque<std::string> texts;  // what is bound must stay where it is until it was executed
   std::deque<long long> integers;
+  auto* const session = soci::find_session(tx.session());
+  if (session == nullptr) {  // its connection is gone: the port says how
+    auto const answered = tx.execute(sql, parameters);
+    if (!answered) return std::unexpected(answered.error());
+    error e;
+    e.message = "the transaction's session is none of SOCI's";
+    return std::unexpected(std::move(e));
+  }
   try {
-    ::soci::statement one(soci::session_of(tx));
+    ::soci::statement one(*session);
     for (auto const& p : parameters) {
       if (auto const* text = std::get_if<std::string_view>(&p.get()))
         one.exchange(::soci::use(texts.emplace_back(*text)));

@@ -59,9 +59,11 @@ connection_watch& watch_of(PGconn* conn) {
     w = made.release();
     w->server_process = PQbackendPID(conn);
   }
-  if (w->server_process != PQbackendPID(conn)) {
-    w->incarnation = connection_watch::next();
-    w->server_process = PQbackendPID(conn);
+  // Zero where the connection is lost: that is the same one, which its port knows to be dead.
+  int const process = PQbackendPID(conn);
+  if (process != 0 && w->server_process != process) {
+    if (w->server_process != 0) w->incarnation = connection_watch::next();
+    w->server_process = process;
   }
   return *w;
 }

@@ -7,6 +7,8 @@
 #include <soci/callbacks.h>  // needs what is before it
 // clang-format on
 
+#include <optional>
+
 #include "tests/support/postgresql_server.h"
 #include "tests/support/soci_bench.h"
 
@@ -283,6 +285,26 @@ BOOST_AUTO_TEST_CASE(connects_a_dead_session_of_the_pool_anew) {
   int one = 0;
   first << "SELECT 1", ::soci::into(one);
   BOOST_TEST(one == 1);
+}
+
+BOOST_AUTO_TEST_CASE(tells_a_lost_connection_from_one_that_was_replaced) {
+  idem::run_options once;
+  once.retry.max_attempts = 1;
+  std::optional<idem::error> pending;
+  auto const r = db.store().run(
+      source, request_named("a"),
+      [&](idem::transaction& tx) -> idem::result<idem::response> {
+        auto& s = idem::soci::session_of(tx);
+        kill(process_of(s));
+        BOOST_CHECK_THROW(db.write(s, "too late"), ::soci::soci_error);
+        pending = tx.session().pending_error();
+        return std::unexpected(pending.value_or(idem::error{}));
+      },
+      once);
+  BOOST_REQUIRE(!r);
+  BOOST_TEST((r.error().what == errc::connection_lost), told(r));
+  BOOST_TEST((r.error().certainty == certainty::rolled_back));
+  BOOST_TEST((pending && pending->what == errc::connection_lost));
 }
 
 BOOST_AUTO_TEST_CASE(rolls_back_what_was_left_open_in_the_pool) {
