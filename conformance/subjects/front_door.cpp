@@ -64,12 +64,6 @@ result<std::unique_ptr<session>> open_by([[maybe_unused]] front_door door,
 }
 #endif
 
-std::vector<session_setting> settings_by(front_door door, std::vector<session_setting> all) {
-  if (door == front_door::soci)
-    for (auto& one : all) one.restored = false;
-  return all;
-}
-
 result<> write_by([[maybe_unused]] front_door door, transaction& tx, std::string const& sql,
                   std::span<parameter const> parameters) {
 #if IDEM_HAS_SOCI

@@ -7,7 +7,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace idem::inline v1::sqlite {
 struct options;
@@ -41,9 +40,6 @@ result<std::unique_ptr<session>> open_by(front_door, postgresql::options const&,
 /// Runs the statement in plain SOCI, on the transaction's soci::session.
 result<> write_in_soci(transaction&, std::string const& sql, std::span<parameter const>);
 #endif
-
-/// What the next user of a session finds: SOCI's sessions are given back as their users set them.
-std::vector<session_setting> settings_by(front_door, std::vector<session_setting>);
 
 /// A statement of the effect as a user of that door writes it.
 result<> write_by(front_door, transaction&, std::string const& sql, std::span<parameter const>);

@@ -129,10 +129,6 @@ class postgresql_subject : public sql_subject {
     return all;
   }
 
-  std::vector<session_setting> settings() const override {
-    return settings_by(door_, sql_subject::settings());
-  }
-
   std::optional<wire_place> wire() override {
     auto s = postgresql::connect(options_);
     return s ? detail::listens_at(postgresql::handle(**s)) : std::nullopt;

@@ -263,7 +263,7 @@ class sqlite_subject final : public sql_subject {
     auto all = sql_subject::settings();
     for (auto& one : all)
       if (one.name == "synchronous" && options_.path.empty()) one.restored = false;
-    return settings_by(door_, std::move(all));
+    return all;
   }
 
   std::vector<isolation_level> levels() const override {

@@ -93,8 +93,12 @@ engine const* find_engine(std::string_view engine::* member, std::string_view te
 soci_session::soci_session(::soci::session& sql, engine const& e)
     : sql_(&sql), engine_(&e), guarded_(e.guards_commit) {}
 
-soci_session::soci_session(std::unique_ptr<::soci::session> sql, engine const& e)
-    : owned_(std::move(sql)), sql_(owned_.get()), engine_(&e), guarded_(e.guards_commit) {}
+soci_session::soci_session(std::unique_ptr<::soci::session> sql, engine const& e, restorer restore)
+    : owned_(std::move(sql)),
+      restore_(std::move(restore)),
+      sql_(owned_.get()),
+      engine_(&e),
+      guarded_(e.guards_commit) {}
 
 soci_session::~soci_session() {
   registry().remove(this);
@@ -207,6 +211,7 @@ result<> soci_session::reset() noexcept try {
   if (!p) return std::unexpected(std::move(p).error());
   auto clean = (*p)->reset();
   settle();
+  if (clean && restore_) restore_(*sql_);
   return clean;
 } catch (...) {
   return std::unexpected(error{});
@@ -266,9 +271,9 @@ result<std::unique_ptr<soci_session>> make_session(::soci::session& sql) {
   return std::make_unique<soci_session>(sql, *e);
 }
 
-result<std::unique_ptr<session>> make_session(std::unique_ptr<::soci::session> sql,
-                                              engine const& e) {
-  return std::make_unique<soci_session>(std::move(sql), e);
+result<std::unique_ptr<session>> make_session(std::unique_ptr<::soci::session> sql, engine const& e,
+                                              restorer restore) {
+  return std::make_unique<soci_session>(std::move(sql), e, std::move(restore));
 }
 
 void note_exception(transaction const& tx) noexcept try {

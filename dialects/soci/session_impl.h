@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -56,11 +57,14 @@ extern engine const postgresql_engine;
 /// The engine whose member is that text; null if it is not built.
 engine const* find_engine(std::string_view engine::* member, std::string_view text) noexcept;
 
+/// Puts the settings of a session of ours back as they were when it was opened. May throw.
+using restorer = std::function<void(::soci::session&)>;
+
 /// The port over the handle inside a `::soci::session`.
 class soci_session final : public session {
  public:
   soci_session(::soci::session&, engine const&);
-  soci_session(std::unique_ptr<::soci::session>, engine const&);
+  soci_session(std::unique_ptr<::soci::session>, engine const&, restorer);
   ~soci_session() override;
 
   dialect const& sql() const noexcept override { return engine_->dialect_value(); }
@@ -90,6 +94,7 @@ class soci_session final : public session {
   void close_part() noexcept;
 
   std::unique_ptr<::soci::session> owned_;  // destroyed after all that uses it
+  restorer restore_;
   ::soci::session* sql_;
   engine const* engine_;
   native_part part_;
@@ -101,7 +106,8 @@ class soci_session final : public session {
 
 /// Errors: as `adopt`.
 result<std::unique_ptr<soci_session>> make_session(::soci::session&);
-result<std::unique_ptr<session>> make_session(std::unique_ptr<::soci::session>, engine const&);
+result<std::unique_ptr<session>> make_session(std::unique_ptr<::soci::session>, engine const&,
+                                              restorer);
 
 std::unexpected<error> refuse(errc, phase, advice, std::string message);
 

@@ -101,6 +101,12 @@ std::optional<native_error> code_of(::soci::soci_error const& thrown) {
   return native_error{e->sqlstate(), 0, e->get_error_message()};
 }
 
+// The second is SOCI's own, made when it connects.
+void restore(::soci::session& sql) {
+  sql << "DISCARD ALL";
+  sql << "SET extra_float_digits = 3";
+}
+
 void ignore_notice(void*, char const*) {}
 
 struct conninfo_deleter {
@@ -199,7 +205,7 @@ result<std::unique_ptr<session>> connect(postgresql::options const& o, call_limi
                             "the server is older than PostgreSQL 13, the oldest that idem works "
                             "with");
     PQsetNoticeProcessor(conn, detail::ignore_notice, nullptr);  // libpq's prints it
-    return detail::make_session(std::move(sql), detail::postgresql_engine);
+    return detail::make_session(std::move(sql), detail::postgresql_engine, detail::restore);
   } catch (::soci::soci_error const& thrown) {
     return std::unexpected(detail::why_not_connected(o, limits, thrown.get_error_message()));
   }

@@ -66,6 +66,24 @@ void apply(::soci::session& sql, sqlite::options const& o) {
   sql << "PRAGMA busy_timeout = " << o.busy.count();
 }
 
+int setting_of(::soci::session& sql, char const* pragma) {
+  int value = 0;
+  sql << pragma, ::soci::into(value);
+  return value;
+}
+
+// As a session of <idem/sqlite.h> is reset.
+restorer restorer_of(::soci::session& opened) {
+  int const synchronous = setting_of(opened, "PRAGMA synchronous");
+  int const foreign_keys = setting_of(opened, "PRAGMA foreign_keys");
+  return [synchronous, foreign_keys](::soci::session& sql) {
+    sql << "PRAGMA query_only = OFF";
+    sql << "PRAGMA ignore_check_constraints = OFF";
+    sql << "PRAGMA synchronous = " << synchronous;
+    sql << "PRAGMA foreign_keys = " << foreign_keys;
+  };
+}
+
 result<std::unique_ptr<session>> connect_url(std::string_view url, call_limits const& limits) {
   auto options = sqlite::parse_url("sqlite" + std::string(url.substr(url.find(':'))));
   if (!options) return std::unexpected(std::move(options).error());
@@ -101,7 +119,8 @@ result<std::unique_ptr<session>> connect(sqlite::options const& o, call_limits c
   try {
     auto sql = std::make_unique<::soci::session>(::soci::sqlite3, detail::connect_string(o));
     detail::apply(*sql, o);
-    return detail::make_session(std::move(sql), detail::sqlite_engine);
+    auto restore = detail::restorer_of(*sql);
+    return detail::make_session(std::move(sql), detail::sqlite_engine, std::move(restore));
   } catch (::soci::soci_error const& thrown) {
     auto failed = detail::refuse(errc::connection_failed, phase::connect, advice::never,
                                  "SOCI cannot open the database that SQLite could");

@@ -161,7 +161,8 @@ class lone_source final : public session_source {
   std::unique_ptr<state> state_;
 };
 
-/// Opens a `::soci::session` and adopts it; it lives as long as the session. URLs are
+/// Opens a `::soci::session` and adopts it; it lives as long as the session, whose `reset` puts its
+/// settings back as <idem/sqlite.h> and <idem/postgresql.h> say. URLs are
 /// those of `sqlite::parse_url` and `postgresql::parse_url` with `sqlite+soci:` and
 /// `postgresql+soci:` before them. What is wrong is found out with a connection of idem's own: on
 /// SQLite before SOCI's, on PostgreSQL if SOCI has none. SOCI is given whole seconds for the
