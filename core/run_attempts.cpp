@@ -74,6 +74,7 @@ result<outcome> run_operation::conclude(error e) {
   } else {
     e.certainty = effect_started_ ? certainty::rolled_back : certainty::not_executed;
   }
+  e = with_schema_hint(std::move(e));
   notify(observer_, "on_error", [&](observer& o) { o.on_error(e); });
   return std::unexpected(std::move(e));
 }

@@ -107,9 +107,7 @@ result<store> store::open(session_source& source, store_options options) {
 
 result<outcome> store::run_erased(session_source& source, request const& r, detail::effect_ref f,
                                   run_options const& options) const {
-  auto ran = detail::run_operation(*core_, source, r, f, options).go();
-  if (!ran) return std::unexpected(detail::with_schema_hint(std::move(ran).error()));
-  return ran;
+  return detail::run_operation(*core_, source, r, f, options).go();
 }
 
 result<std::optional<record>> store::find(session& s, identity const& id,

@@ -234,6 +234,9 @@ void round_trips(context& c) {
 void no_wire(context& c) {
   c.check(!c.engine().wire(), "there is no wire between client and engine");
   c.check(!c.engine().connect_by(1), "no session can be opened by another port");
+  auto const op = c.make_operation("without a wire");
+  check_executed(c, c.run(c.connect(), op), "a call");
+  c.check_stored(op, 1, true);
 }
 
 constexpr auto wire_needed = capability::wire;
