@@ -54,7 +54,7 @@ endfunction()
 # idem_use_components(<target>): links every component that is built, and tells
 # the sources which ones: IDEM_HAS_SQLITE, IDEM_HAS_MEMORY, IDEM_HAS_CONFORMANCE are 0 or 1.
 function(idem_use_components target)
-  foreach(name IN ITEMS core memory sqlite postgresql conformance)
+  foreach(name IN ITEMS core memory sqlite postgresql soci conformance)
     string(TOUPPER "${name}" upper)
     if(TARGET idem_${name})
       target_link_libraries(${target} PRIVATE idem::${name})

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSL-1.0
 # Finds what the components need and decides which components are built: IDEM_SQLITE,
-# IDEM_POSTGRESQL, IDEM_MEMORY and IDEM_CONFORMANCE are ON or OFF afterwards.
+# IDEM_POSTGRESQL, IDEM_SOCI, IDEM_MEMORY and IDEM_CONFORMANCE are ON or OFF afterwards.
 
 # Header-only, and used by .cpp files alone: a user of an installed idem needs none of them.
 find_path(IDEM_RAPIDJSON_INCLUDE_DIR rapidjson/reader.h)
@@ -21,6 +21,9 @@ if(NOT TARGET SQLite::SQLite3)
 endif()
 if(NOT TARGET PostgreSQL::PostgreSQL)
   find_package(PostgreSQL 14 QUIET)
+endif()
+if(NOT TARGET SOCI::Core)
+  find_package(SOCI 4.0 QUIET)
 endif()
 if(NOT TARGET fmt::fmt)
   find_package(fmt QUIET)
@@ -63,6 +66,12 @@ endfunction()
 idem_switch(memory)
 idem_switch(sqlite SQLite::SQLite3)
 idem_switch(postgresql PostgreSQL::PostgreSQL Threads::Threads)
+# Either of the two backends will do; the component's targets are known only later.
+set(SOCI_SQLITE3_OR_POSTGRESQL OFF)
+if((IDEM_SQLITE AND TARGET SOCI::SQLite3) OR (IDEM_POSTGRESQL AND TARGET SOCI::PostgreSQL))
+  set(SOCI_SQLITE3_OR_POSTGRESQL ON)
+endif()
+idem_switch(soci SOCI::Core SOCI_SQLITE3_OR_POSTGRESQL)
 idem_switch(
   conformance fmt::fmt pugixml::pugixml Threads::Threads IDEM_TOML_INCLUDE_DIR
   IDEM_NLOHMANN_JSON_INCLUDE_DIR IDEM_ASIO_INCLUDE_DIR)

@@ -74,6 +74,9 @@ write_basic_package_version_file(
   "${staging_dir}/idem-config-version.cmake" COMPATIBILITY SameMinorVersion)
 install(FILES "${staging_dir}/idem-config.cmake" "${staging_dir}/idem-config-version.cmake"
         DESTINATION "${package_dir}")
+if(TARGET idem_soci)
+  install(FILES cmake/FindSOCI.cmake DESTINATION "${package_dir}")
+endif()
 
 if(TARGET idem_tool)
   install(TARGETS idem_tool RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")

@@ -71,9 +71,16 @@ result<> sql_subject::prepare() {
 
 result<> sql_subject::write(transaction& tx, ledger_row const& row) {
   std::array<parameter, 4> const values{row.tag, row.nonce, row.worker, row.amount};
-  if (auto appended = execute(tx, sql_.append, values); !appended) return appended;
+  auto const& d = tx.session().sql();
+  if (auto appended = write_statement(tx, rendered(d, sql_.append), values); !appended)
+    return appended;
   std::array<parameter, 1> const amount{row.amount};
-  return execute(tx, sql_.add, amount);
+  return write_statement(tx, rendered(d, sql_.add), amount);
+}
+
+result<> sql_subject::write_statement(transaction& tx, std::string const& sql,
+                                      std::span<parameter const> parameters) const {
+  return done(tx.execute(sql, parameters));
 }
 
 result<std::vector<ledger_row>> sql_subject::ledger(session& s) {

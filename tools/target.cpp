@@ -8,6 +8,9 @@
 #if IDEM_HAS_POSTGRESQL
 #include <idem/postgresql.h>
 #endif
+#if IDEM_HAS_SOCI
+#include <idem/soci.h>
+#endif
 #if IDEM_HAS_SQLITE
 #include <idem/sqlite.h>
 #endif
@@ -35,10 +38,12 @@ std::unexpected<error> unknown(std::string_view what, std::string_view name) {
       std::ranges::all_of(
           name,
           [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+'; });
-  e.message = fmt::format(
-      "no engine of this build has the {}{}: there is{}{}{}", what,
-      plain ? fmt::format(" '{}'", name) : " given", IDEM_HAS_POSTGRESQL ? " postgresql" : "",
-      IDEM_HAS_SQLITE ? " sqlite" : "", IDEM_HAS_POSTGRESQL || IDEM_HAS_SQLITE ? "" : " none");
+  e.message =
+      fmt::format("no engine of this build has the {}{}: there is{}{}{}{}", what,
+                  plain ? fmt::format(" '{}'", name) : " given",
+                  IDEM_HAS_POSTGRESQL ? " postgresql" : "", IDEM_HAS_SQLITE ? " sqlite" : "",
+                  IDEM_HAS_SOCI ? ", each as a URL's scheme also with +soci" : "",
+                  IDEM_HAS_POSTGRESQL || IDEM_HAS_SQLITE ? "" : " none");
   return std::unexpected(std::move(e));
 }
 
@@ -97,6 +102,9 @@ result<std::unique_ptr<session>> open_target(std::string_view url,
     if (!options) return std::unexpected(std::move(options).error());
     return postgresql::connect(*options);
   }
+#endif
+#if IDEM_HAS_SOCI
+  if (scheme.ends_with("+soci")) return soci::connect(url);
 #endif
   return unknown("scheme", scheme);
 }

@@ -11,6 +11,7 @@
 #include <optional>
 #include <utility>
 
+#include "conformance/subjects/front_door.h"
 #include "conformance/subjects/postgresql_databases.h"
 #include "conformance/subjects/postgresql_handle.h"
 #include "conformance/subjects/postgresql_statements.h"
@@ -70,13 +71,15 @@ result<> failed(errc what, std::string_view message) {
 
 class postgresql_subject : public sql_subject {
  public:
-  postgresql_subject(std::string url, std::string target, postgresql::options options)
+  postgresql_subject(std::string url, std::string target, front_door door,
+                     postgresql::options options)
       : sql_subject(detail::postgresql_statements),
         url_(std::move(url)),
         target_(std::move(target)),
+        door_(door),
         options_(std::move(options)) {}
 
-  std::string name() const override { return "postgresql"; }
+  std::string name() const override { return name_by(door_, "postgresql"); }
   std::string target() const override { return target_; }
   std::string worker_target() const override { return url_; }
   std::set<capability> declared() const override {
@@ -102,7 +105,8 @@ class postgresql_subject : public sql_subject {
   result<std::vector<fact>> facts() override {
     auto s = connect();
     if (!s) return std::unexpected(std::move(s).error());
-    std::vector<fact> all{{"engine", "PostgreSQL"}, {"driver", postgresql::driver_version()}};
+    std::vector<fact> all{{"engine", "PostgreSQL"},
+                          {"driver", driver_by(door_, postgresql::driver_version())}};
     auto const add = [&](std::string_view name, std::string_view sql,
                          std::span<parameter const> parameters) -> result<> {
       auto answered = query(**s, sql, parameters);
@@ -141,7 +145,7 @@ class postgresql_subject : public sql_subject {
                                               call_limits const& limits) override {
     auto by = options_;
     by.conninfo = detail::with_port(options_.conninfo, port);
-    return postgresql::connect(by, limits);
+    return open_by(door_, by, limits);
   }
 
   // The claim with what it needs, and the save with COMMIT. The effect appends and adds. What
@@ -152,7 +156,7 @@ class postgresql_subject : public sql_subject {
   }
 
   result<std::unique_ptr<session>> connect() override {
-    auto opened = postgresql::connect(options_);
+    auto opened = open_by(door_, options_);
     if (!opened) return opened;
     auto answered = query(**opened, process_sql);
     if (!answered) return std::unexpected(std::move(answered).error());
@@ -269,6 +273,12 @@ class postgresql_subject : public sql_subject {
     return execute(tx, take_lock_sql);
   }
 
+ protected:
+  result<> write_statement(transaction& tx, std::string const& sql,
+                           std::span<parameter const> parameters) const override {
+    return write_by(door_, tx, sql, parameters);
+  }
+
  private:
   static constexpr std::string_view transaction_failed = "failed";
 
@@ -298,6 +308,7 @@ class postgresql_subject : public sql_subject {
 
   std::string url_;
   std::string target_;
+  front_door door_;
   postgresql::options options_;
   mutable std::mutex mutex_;
   mutable std::optional<bool> makes_databases_;
@@ -308,9 +319,9 @@ class postgresql_subject : public sql_subject {
 // A database of its own, which goes with it.
 class moved_subject final : public postgresql_subject {
  public:
-  moved_subject(std::string target, postgresql::options const& there, postgresql::options origin,
-                std::string name)
-      : postgresql_subject(there.conninfo, std::move(target), there),
+  moved_subject(std::string target, front_door door, postgresql::options const& there,
+                postgresql::options origin, std::string name)
+      : postgresql_subject(there.conninfo, std::move(target), door, there),
         origin_(std::move(origin)),
         name_(std::move(name)) {}
   ~moved_subject() override {
@@ -330,7 +341,7 @@ result<std::unique_ptr<subject>> postgresql_subject::restored_elsewhere() {
     return std::unexpected(std::move(made).error());
   auto there = options_;
   there.conninfo = detail::with_database(options_.conninfo, name);
-  auto moved = std::make_unique<moved_subject>(target_, there, options_, name);
+  auto moved = std::make_unique<moved_subject>(target_, door_, there, options_, name);
   if (auto ready = moved->prepare(); !ready) return std::unexpected(std::move(ready).error());
   auto s = moved->connect();
   if (!s) return std::unexpected(std::move(s).error());
@@ -342,12 +353,12 @@ result<std::unique_ptr<subject>> postgresql_subject::restored_elsewhere() {
 }  // namespace
 
 result<std::unique_ptr<subject>> make_postgresql_subject(std::string_view url) {
-  auto options = postgresql::parse_url(url);
+  auto options = postgresql::parse_url(without_front_door(url));
   if (!options) return std::unexpected(std::move(options).error());
   auto parsed = parse_target_url(url);
   auto shown = parsed ? without_password(*parsed) : std::string("postgresql:");
   return std::make_unique<postgresql_subject>(std::string(url), std::move(shown),
-                                              std::move(*options));
+                                              front_door_of(url), std::move(*options));
 }
 
 }  // namespace idem::inline v1::conformance

@@ -14,6 +14,7 @@
 #include <system_error>
 #include <utility>
 
+#include "conformance/subjects/front_door.h"
 #include "conformance/subjects/sqlite_handle.h"
 #include "conformance/subjects/sqlite_settings.h"
 #include "conformance/subjects/subjects.h"
@@ -166,7 +167,10 @@ class scratch_file {
 class sqlite_subject final : public sql_subject {
  public:
   sqlite_subject(std::string url, sqlite::options options)
-      : sql_subject(sqlite_statements), url_(std::move(url)), options_(std::move(options)) {
+      : sql_subject(sqlite_statements),
+        url_(std::move(url)),
+        door_(front_door_of(url_)),
+        options_(std::move(options)) {
     options_.foreign_keys = sqlite::setting::on;  // a deferred constraint needs it
   }
 
@@ -179,7 +183,7 @@ class sqlite_subject final : public sql_subject {
     return {};
   }
 
-  std::string name() const override { return "sqlite"; }
+  std::string name() const override { return door_ == front_door::soci ? "sqlite+soci" : "sqlite"; }
   std::string target() const override { return url_; }
   std::set<capability> declared() const override {
     std::set<capability> all{capability::deferred_constraint,
@@ -194,7 +198,7 @@ class sqlite_subject final : public sql_subject {
   result<std::vector<fact>> facts() override {
     auto s = connect();
     if (!s) return std::unexpected(std::move(s).error());
-    std::vector<fact> all{{"engine", "SQLite"}, {"driver", "SQLite C API"}};
+    std::vector<fact> all{{"engine", "SQLite"}, {"driver", driver_by(door_, "SQLite C API")}};
     for (auto const& [name, sql] : fact_queries) {
       auto answered = query(**s, sql);
       if (!answered) return std::unexpected(std::move(answered).error());
@@ -204,7 +208,7 @@ class sqlite_subject final : public sql_subject {
   }
 
   result<std::unique_ptr<session>> connect() override {
-    auto opened = sqlite::connect(options_);
+    auto opened = open_by(door_, options_);
     if (!opened) return opened;
     return std::make_unique<subject_session>(std::move(*opened));
   }
@@ -272,6 +276,12 @@ class sqlite_subject final : public sql_subject {
     return unsupported("SQLite gives no row");
   }
 
+ protected:
+  result<> write_statement(transaction& tx, std::string const& sql,
+                           std::span<parameter const> parameters) const override {
+    return write_by(door_, tx, sql, parameters);
+  }
+
  private:
   static std::string text_of(std::vector<std::vector<value>> const& values) {
     if (values.empty() || values[0].empty()) return "";
@@ -292,6 +302,7 @@ class sqlite_subject final : public sql_subject {
   }
 
   std::string url_;
+  front_door door_;
   sqlite::options options_;
   std::unique_ptr<session> keeper_;
   std::mutex mutex_;
@@ -302,7 +313,7 @@ class sqlite_subject final : public sql_subject {
 }  // namespace
 
 result<std::unique_ptr<subject>> make_sqlite_subject(std::string_view url) {
-  auto options = sqlite::parse_url(url);
+  auto options = sqlite::parse_url(without_front_door(url));
   if (!options) return std::unexpected(std::move(options).error());
   auto subject = std::make_unique<sqlite_subject>(std::string(url), std::move(*options));
   if (auto kept = subject->keep_memory(); !kept) return std::unexpected(std::move(kept).error());

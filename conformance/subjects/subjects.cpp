@@ -42,6 +42,12 @@ result<std::unique_ptr<subject>> make_subject(std::string_view url) {
 #if IDEM_HAS_POSTGRESQL
   if (scheme == "postgresql" || scheme == "postgres") return make_postgresql_subject(url);
 #endif
+#if IDEM_HAS_SOCI && IDEM_HAS_SQLITE
+  if (scheme == "sqlite+soci") return make_sqlite_subject(url);
+#endif
+#if IDEM_HAS_SOCI && IDEM_HAS_POSTGRESQL
+  if (scheme == "postgresql+soci") return make_postgresql_subject(url);
+#endif
   error e;
   e.what = errc::configuration;
   e.phase = phase::connect;
@@ -59,6 +65,9 @@ result<std::unique_ptr<subject>> make_subject(std::string_view url) {
 #endif
 #if IDEM_HAS_POSTGRESQL
               " postgresql://HOST/DATABASE,"
+#endif
+#if IDEM_HAS_SOCI
+              " sqlite+soci:FILE, postgresql+soci://HOST/DATABASE,"
 #endif
               " memory:";
   return std::unexpected(std::move(e));

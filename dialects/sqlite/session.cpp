@@ -31,6 +31,11 @@ void commit_guard::install(sqlite3* db) {
   sqlite3_rollback_hook(db, &commit_guard::on_rollback, this);
 }
 
+void commit_guard::remove(sqlite3* db) noexcept {
+  sqlite3_commit_hook(db, nullptr, nullptr);
+  sqlite3_rollback_hook(db, nullptr, nullptr);
+}
+
 int commit_guard::on_commit(void* self) noexcept {
   auto& guard = *static_cast<commit_guard*>(self);
   if (!guard.armed || guard.ours) return 0;
@@ -43,14 +48,16 @@ void commit_guard::on_rollback(void* self) noexcept {
   if (guard.armed && !guard.ours) guard.broken = true;
 }
 
-sqlite_session::sqlite_session(sqlite3* db, std::optional<options> opened_with)
+sqlite_session::sqlite_session(sqlite3* db, std::optional<options> opened_with, hooks whose)
     : db_(db),
       owned_(std::move(opened_with)),
+      whose_hooks_(whose),
       wait_(db, owned_ ? std::optional(owned_->busy) : std::nullopt),
       statements_(db) {}
 
 sqlite_session::~sqlite_session() {
   if (begun_ || owned_) rollback();
+  if (begun_ && whose_hooks_ == hooks::session) commit_guard::remove(db_);  // it failed
   statements_.clear();
   if (!owned_) return;
   // A statement that an effect did not finalize keeps the handle alive, but not this object. One
@@ -59,8 +66,7 @@ sqlite_session::~sqlite_session() {
   for (auto* s = sqlite3_next_stmt(db_, nullptr); s != nullptr; s = sqlite3_next_stmt(db_, s))
     sqlite3_reset(s);
   sqlite3_busy_handler(db_, nullptr, nullptr);
-  sqlite3_commit_hook(db_, nullptr, nullptr);
-  sqlite3_rollback_hook(db_, nullptr, nullptr);
+  commit_guard::remove(db_);
   sqlite3_close_v2(db_);
 }
 
@@ -117,10 +123,13 @@ result<> sqlite_session::begin(begin_options const& o) {
   if (auto may = may_begin(o); !may) return may;
   guard_ = {};
   guard_lost_ = false;
-  if (owned_) guard_.install(db_);
-  if (auto begun = run_one(o.read_only ? begin_reading_sql : begin_sql); !begun) return begun;
+  if (whose_hooks_ == hooks::session) guard_.install(db_);
+  if (auto begun = run_one(o.read_only ? begin_reading_sql : begin_sql); !begun) {
+    end();
+    return begun;
+  }
   begun_ = true;
-  guard_.armed = owned_.has_value();
+  guard_.armed = whose_hooks_ == hooks::session;
   if (!o.read_only) return {};
   auto reading = set_query_only(true);
   if (!reading) rollback();
@@ -144,6 +153,7 @@ result<> sqlite_session::set_query_only(bool on) {
 void sqlite_session::end() noexcept {
   begun_ = false;
   guard_ = {};
+  if (!owned_ && whose_hooks_ == hooks::session) commit_guard::remove(db_);
   // Only memory can be short for this; the next reset says so.
   if (query_only_ &&
       sqlite3_exec(db_, "PRAGMA query_only = OFF", nullptr, nullptr, nullptr) == SQLITE_OK)

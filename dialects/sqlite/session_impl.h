@@ -21,6 +21,7 @@ struct commit_guard {
   bool broken = false;  ///< the transaction was ended, or a commit of it was stopped
 
   void install(sqlite3*);
+  static void remove(sqlite3*) noexcept;
   static int on_commit(void* self) noexcept;
   static void on_rollback(void* self) noexcept;
 };
@@ -39,7 +40,7 @@ struct handle_settings {
 class sqlite_session final : public session {
  public:
   /// `opened_with`: the session owns the handle; nothing: the caller does.
-  sqlite_session(sqlite3*, std::optional<options> opened_with);
+  sqlite_session(sqlite3*, std::optional<options> opened_with, hooks whose);
   ~sqlite_session() override;
 
   /// First use of an owned handle.
@@ -56,7 +57,7 @@ class sqlite_session final : public session {
   std::optional<error> pending_error() noexcept override;
   bool guards_commit() const noexcept override {
     look_for_guard();
-    return owned_.has_value() && !guard_lost_;
+    return whose_hooks_ == hooks::session && !guard_lost_;
   }
 
  private:
@@ -77,6 +78,7 @@ class sqlite_session final : public session {
 
   sqlite3* db_;
   std::optional<options> owned_;
+  hooks whose_hooks_;
   handle_settings settings_;
   lock_wait wait_;
   statement_cache statements_;

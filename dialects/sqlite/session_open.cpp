@@ -159,15 +159,15 @@ result<std::unique_ptr<session>> connect(options const& o, call_limits const& li
   if (auto valid = detail::check(o); !valid) return std::unexpected(std::move(valid).error());
   auto db = detail::open_handle(o);
   if (!db) return std::unexpected(std::move(db).error());
-  auto made = std::make_unique<detail::sqlite_session>(db->get(), o);
+  auto made = std::make_unique<detail::sqlite_session>(db->get(), o, hooks::session);
   db->release();
   auto ready = made->configure(limits);
   if (!ready) return std::unexpected(detail::why_not_used(std::move(ready).error(), o));
   return made;
 }
 
-std::unique_ptr<session> adopt(sqlite3* db) {
-  return std::make_unique<detail::sqlite_session>(db, std::nullopt);
+std::unique_ptr<session> adopt(sqlite3* db, hooks whose) {
+  return std::make_unique<detail::sqlite_session>(db, std::nullopt, whose);
 }
 
 std::unique_ptr<session_pool> pool(options o, std::size_t max_sessions) {

@@ -88,18 +88,25 @@ std::string unique_memory_name();
 /// attached file, and SQLite does not tell which were written.
 [[nodiscard]] result<std::unique_ptr<session>> connect(options const&, call_limits const& = {});
 
+/// Who has the commit and rollback hooks of a handle that is adopted.
+enum class hooks : std::uint8_t {
+  caller,   ///< they stay as they are
+  session,  ///< the session's from its begin to its end, and none afterwards
+};
+
 /// Works with a handle that the caller owns, keeps open longer than the session, and uses in
 /// one thread at a time. Never null.
 ///
 /// `PRAGMA read_uncommitted` must be off: with a shared cache it shows records that are not
-/// committed. The caller's hooks stay, so commits are *not* kept to the session (`guards_commit` is
-/// false): an effect that commits is found at the save, but has committed. During a call with a
-/// wait limit, deadline or stop token the handle's busy handling is replaced; afterwards the
-/// busy time-out is as PRAGMA busy_timeout told before. A handler set with
-/// sqlite3_busy_handler cannot be read and is lost then; so set it again, or use a time-out.
-/// A transaction that the session began is rolled back when the session is destroyed; nothing
-/// else of the handle is changed.
-std::unique_ptr<session> adopt(sqlite3*);
+/// committed. With `hooks::caller` commits are *not* kept to the session (`guards_commit` is
+/// false): an effect that commits is found at the save, but has committed; and what it writes after
+/// SQLite ended the transaction (OR ROLLBACK) commits by itself. With `hooks::session` a
+/// transaction that the session began is kept as `connect` says. During a call with a wait limit,
+/// deadline or stop token the handle's busy handling is replaced; afterwards the busy time-out is
+/// as PRAGMA busy_timeout told before. A handler set with sqlite3_busy_handler cannot be read and
+/// is lost then; so set it again, or use a time-out. A transaction that the session began is rolled
+/// back when the session is destroyed; nothing else of the handle is changed.
+std::unique_ptr<session> adopt(sqlite3*, hooks whose = hooks::caller);
 
 /// A pool of such sessions. A database in memory lives as long as the pool. Opens nothing yet.
 std::unique_ptr<session_pool> pool(options, std::size_t max_sessions = 8);

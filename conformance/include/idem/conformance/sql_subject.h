@@ -79,6 +79,10 @@ class sql_subject : public subject {
   [[nodiscard]] result<std::size_t> read_altered(transaction&) override;
 
  protected:
+  /// One statement of `write`, with '?' for its parameters (text and integers): where a driver's
+  /// users write SQL in their own way, in that way.
+  [[nodiscard]] virtual result<> write_statement(transaction&, std::string const& sql,
+                                                 std::span<parameter const>) const;
   /// Runs one of the suite's statements with the tables' names filled in.
   [[nodiscard]] result<rows> query(session&, std::string_view sql,
                                    std::span<parameter const> = {}) const;
