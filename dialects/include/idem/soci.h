@@ -126,10 +126,10 @@ auto effect(F&& f) {
 /// connection is lost, in an unknown state or has a cancel on its way. If that fails it is given
 /// back closed and tried again at its next use. Settings that an effect made with SET stay.
 ///
-/// `acquire` waits for a free session until the deadline. An effect that calls `run` on the pool it
-/// was lent from is refused (`session_not_idle`) where that would wait for its own caller. In a pool
-/// of one a COMMIT in doubt can be found out only by reconnecting, which is done. SOCI takes no
-/// deadline for connecting: use the backend's (`connect_timeout`).
+/// `acquire` waits for a free session until the deadline. SOCI does not tell a pool's size: an
+/// effect that itself calls `run` on the pool waits, without a deadline for ever, where none is
+/// left. In a pool of one a COMMIT in doubt can be found out only by reconnecting, which is done.
+/// SOCI takes no deadline for connecting: use the backend's (`connect_timeout`).
 class pool_source final : public session_source {
  public:
   explicit pool_source(::soci::connection_pool&);
