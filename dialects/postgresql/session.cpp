@@ -12,11 +12,6 @@ namespace idem::inline v1::postgresql::detail {
 
 namespace {
 
-using namespace std::chrono_literals;
-
-constexpr std::string_view commit_sql = "COMMIT";
-constexpr std::string_view rollback_sql = "ROLLBACK";
-
 // For the statements between the two only: set_config(…, true) ends with the transaction, and the
 // inner call comes first because the outer one needs its result.
 // https://www.postgresql.org/docs/15/functions-admin.html#FUNCTIONS-ADMIN-SET
@@ -28,9 +23,6 @@ constexpr std::string_view restore_wait_sql =
 
 // What a server says unasked (notices, parameters, its farewell) is read in so many pieces at most.
 constexpr int most_idle_reads = 16;
-
-// For the answer to a ROLLBACK or a reset: the server has nothing to wait for.
-call_limits soon() { return {.deadline = std::chrono::steady_clock::now() + 10s}; }
 
 struct begin_text {
   isolation level;
@@ -70,14 +62,11 @@ std::int64_t lock_timeout_of(std::chrono::milliseconds wait) {
   return std::max<std::int64_t>(wait.count(), 1);
 }
 
-error not_committed(errc what, std::string message) {
-  error e = refusal_of(what, std::move(message));
-  e.phase = phase::commit;
-  e.certainty = certainty::rolled_back;
-  return e;
-}
-
 }  // namespace
+
+call_limits soon() {
+  return {.deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10)};
+}
 
 postgresql_session::postgresql_session(PGconn* conn, owner whose, bool prepared)
     : conn_(conn), whose_(whose), exchange_(conn, prepared) {
@@ -104,6 +93,7 @@ bool postgresql_session::usable() const noexcept {
 void postgresql_session::ended() noexcept {
   begun_ = false;
   begin_ = {};
+  wait_left_ = false;
 }
 
 // The answer to the ROLLBACK that was sent before.
@@ -161,6 +151,10 @@ result<> postgresql_session::ready(call_limits const& limits) {
   if (limits.stop.stop_requested()) return refuse(errc::cancelled, "stopped by the caller");
   if (std::chrono::steady_clock::now() >= limits.deadline)
     return refuse(errc::deadline_exceeded, "the deadline has passed");
+  if (PQpipelineStatus(conn_) != PQ_PIPELINE_OFF || PQtransactionStatus(conn_) == PQTRANS_ACTIVE)
+    return refuse(errc::session_not_idle, "the connection has unread results or a pipeline");
+  if (!begin_.empty() && PQtransactionStatus(conn_) != PQTRANS_IDLE)
+    return refuse(errc::session_not_idle, "another has begun a transaction on the connection");
   if (begun_ && begin_.empty() && PQtransactionStatus(conn_) == PQTRANS_IDLE)
     return refuse(errc::transaction_replaced,
                   "the transaction was ended by the effect: nothing was sent");
@@ -169,7 +163,7 @@ result<> postgresql_session::ready(call_limits const& limits) {
 
 void postgresql_session::add_begin(flush& f) const {
   if (begin_.empty()) return;
-  f.commands.push_back({begin_, {}});
+  f.commands.push_back({begin_, {}, true, true});
   f.begins = true;
 }
 
@@ -213,10 +207,14 @@ result<std::vector<rows>> postgresql_session::execute(std::span<statement const>
   if (limits.wait_limit) f.commands.push_back({set_wait_sql, wait});
   f.first = f.commands.size();
   for (auto const& one : all) f.commands.push_back({one.sql, one.parameters, false});
-  if (limits.wait_limit) f.commands.push_back({restore_wait_sql, {}});
+  // A failed call could not restore it: the next one can, behind a savepoint that went back.
+  bool const restores =
+      limits.wait_limit || (wait_left_ && PQtransactionStatus(conn_) == PQTRANS_INERROR);
+  if (restores) f.commands.push_back({restore_wait_sql, {}});
   auto answered = send_again_if_stale(f, limits, impatience::cancel);
   if (!answered) return std::unexpected(std::move(answered).error());
   begin_ = {};
+  wait_left_ = restores && answered->why;
   if (answered->why) return std::unexpected(std::move(*answered->why));
   std::vector<rows> out;
   out.reserve(all.size());
@@ -230,153 +228,27 @@ result<std::vector<rows>> postgresql_session::execute(std::span<statement const>
   return out;
 }
 
-result<> postgresql_session::commit(std::span<statement const> last, call_limits const& limits) {
-  read_rollback();
-  if (!begin_.empty() && last.empty()) {  // nothing was ever sent
-    ended();
-    return {};
-  }
-  if (auto able = ready(limits); !able) {
-    error e = std::move(able).error();
-    e.phase = phase::commit;
-    e.certainty = certainty::rolled_back;
-    return std::unexpected(std::move(e));
-  }
-  flush f;
-  add_begin(f);
-  f.first = f.commands.size();
-  for (auto const& one : last) f.commands.push_back({one.sql, one.parameters});
-  f.commands.push_back({commit_sql, {}});
-  auto answered = send(f, limits, impatience::leave);
-  if (!answered) {
-    // Part of it may have gone out, and a server obeys a COMMIT without the Sync behind it.
-    error e = std::move(answered).error();
-    e.phase = phase::commit;
-    e.certainty = e.what == errc::connection_lost ? certainty::in_doubt : certainty::rolled_back;
-    return std::unexpected(std::move(e));
-  }
-  return committed(f, std::move(*answered), last.size());
-}
-
-// What the answers to the last statements and to COMMIT prove.
-result<> postgresql_session::committed(flush const& f, flush_answer answered, std::size_t saves) {
-  begin_ = {};
-  std::size_t const at_commit = f.first + saves;
-  auto const* tag = answered.results[at_commit].get();
-  if (!answered.why || (tag != nullptr && !answered.failed)) {
-    if (tag != nullptr && PQcmdStatus(const_cast<PGresult*>(tag)) == commit_sql) {
-      ended();
-      return {};
-    }
-    // COMMIT of a failed transaction is answered with ROLLBACK and is no error.
-    // https://www.postgresql.org/docs/15/protocol-flow.html
-    ended();
-    return std::unexpected(
-        not_committed(errc::transaction_aborted,
-                      "the server answered COMMIT with ROLLBACK: a statement had failed before"));
-  }
-  error e = std::move(*answered.why);
-  // Where the connection breaks without the server's words, libpq fails the first command that it
-  // has no answer to, and the server may have obeyed all of them.
-  bool const told = answered.failed && !e.native.sqlstate.empty();
-  bool const before_commit = told && *answered.failed < at_commit;
-  e.phase = before_commit ? phase::save : phase::commit;
-  // An ERROR undid the transaction, and so did the end of the session if it was told before
-  // COMMIT was: the server answers in order. A session that ended later may have committed.
-  bool const undone = told && (before_commit || !answered.fatal);
-  e.certainty = undone ? certainty::rolled_back : certainty::in_doubt;
-  if (answered.stale && undone) {
-    if (auto* memory = connection_memory::of(conn_)) memory->forget_statements();
-    e.advice = advice::new_transaction;
-  }
-  return std::unexpected(std::move(e));
-}
-
-result<> postgresql_session::send_rollback() {
-  std::array<command, 1> const one{command{rollback_sql, {}}};
-  if (auto sent = exchange_.send(one); !sent) {
-    broken_ = true;
-    return sent;
-  }
-  rolling_back_ = true;
-  // The rest, if the socket takes it not all now, goes before the next answer is read.
-  PQflush(conn_);
-  return {};
-}
-
-// Whatever the answer is, nothing of the transaction stays: it is read before the next use. On the
-// caller's connection it is read now.
-result<> postgresql_session::rollback() noexcept try {
-  read_rollback();
-  bool const sent_nothing = !begin_.empty();
-  ended();
-  if (!usable()) return std::unexpected(lost(conn_));
-  if (sent_nothing || PQtransactionStatus(conn_) == PQTRANS_IDLE) return {};
-  if (PQpipelineStatus(conn_) != PQ_PIPELINE_OFF || PQtransactionStatus(conn_) == PQTRANS_ACTIVE) {
-    broken_ = true;
-    return refuse(errc::session_not_idle, "the connection has unread results");
-  }
-  if (auto sent = send_rollback(); !sent) return sent;
-  if (whose_ == owner::session) return {};
-  read_rollback();
-  if (usable()) return {};
-  return std::unexpected(lost(conn_));
-} catch (...) {
-  broken_ = true;
-  return std::unexpected(error{});
-}
-
 result<> postgresql_session::run_now(std::string_view sql) {
   flush f;
-  f.commands.push_back({sql, {}});
+  f.commands.push_back({sql, {}, true, true});
   auto answered = send(f, soon(), impatience::leave);
   if (!answered) return std::unexpected(std::move(answered).error());
   if (answered->why) return std::unexpected(std::move(*answered->why));
   return {};
 }
 
-result<> postgresql_session::reset() noexcept try {
-  if (begun_ || !begin_.empty())
-    if (auto undone = rollback(); !undone) return undone;
-  if (whose_ == owner::caller) return {};
-  // A cancel on its way may hit the next user's statement.
-  if (exchange_.cancelled()) broken_ = true;
-  if (!usable()) return std::unexpected(lost(conn_));
-  auto* memory = connection_memory::of(conn_);
-  bool const touched = handle_given_ || memory == nullptr || memory->settings_changed();
-  if (!touched && rolling_back_) return {};
-  read_rollback();
-  if (auto now = status(); !now || *now != transaction_status::idle) {
-    if (auto undone = rollback(); !undone) return undone;
-    read_rollback();
-    if (!usable()) return std::unexpected(lost(conn_));
-  }
-  if (!touched) return {};
-  // Settings go back to those of the connection's start.
-  // https://www.postgresql.org/docs/15/sql-discard.html
-  if (auto done = run_now("DISCARD ALL"); !done) return done;
-  handle_given_ = false;
-  if (memory != nullptr) {
-    memory->forget_statements();
-    memory->clean();
-  }
-  return {};
-} catch (...) {
-  return std::unexpected(error{});
-}
-
-void* postgresql_session::native_handle() noexcept {
+void* postgresql_session::native_handle() noexcept try {
   read_rollback();
   handle_given_ = true;
   if (begin_.empty() || !usable()) return conn_;
-  // Whoever uses the handle finds the transaction open; if not, the next call says so.
-  try {
-    auto const sql = std::exchange(begin_, {});
-    if (!run_now(sql)) broken_ = true;
-  } catch (...) {
-    broken_ = true;
-  }
-  return conn_;
+  // Whoever uses the handle finds the transaction open, or gets no handle.
+  auto const sql = std::exchange(begin_, {});
+  if (run_now(sql)) return conn_;
+  broken_ = true;
+  return nullptr;
+} catch (...) {
+  broken_ = true;
+  return nullptr;
 }
 
 std::optional<error> postgresql_session::pending_error() noexcept try {

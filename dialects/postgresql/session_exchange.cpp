@@ -28,14 +28,11 @@ constexpr int binary_answer = 1;
 class stop_alarm {
  public:
   explicit stop_alarm(std::stop_token const& token)
-      : file_(token.stop_possible() ? ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) : -1),
-        callback_(token, ring{file_}) {}
+      : file_{token.stop_possible() ? ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) : -1},
+        callback_(token, ring{file_.number}) {}
   stop_alarm(stop_alarm const&) = delete;
   stop_alarm& operator=(stop_alarm const&) = delete;
-  ~stop_alarm() {
-    if (file_ >= 0) ::close(file_);
-  }
-  int file() const noexcept { return file_; }
+  int file() const noexcept { return file_.number; }
 
  private:
   struct ring {
@@ -44,7 +41,13 @@ class stop_alarm {
       if (file >= 0) (void)::eventfd_write(file, 1);
     }
   };
-  int file_;
+  struct event_file {
+    int number;
+    ~event_file() {
+      if (number >= 0) ::close(number);
+    }
+  };
+  event_file file_;                    // closed after the callback is gone
   std::stop_callback<ring> callback_;  // its destructor waits for a call that runs
 };
 
@@ -96,14 +99,19 @@ class exchange::patience {
     if (how == impatience::leave) {
       if (until_ != steady_clock::time_point::max())
         until_ = std::max(until_, steady_clock::now()) + grace;
-      limits_.stop = {};
     }
   }
 
   // False: no answer is to be expected any more.
   bool wait(bool for_writing) {
     if (wait_for_socket(owner_.conn_, for_writing, true, until_, limits_.stop)) return true;
-    if (how_ == impatience::leave || owner_.cancelled_) return false;
+    if (how_ == impatience::leave && limits_.stop.stop_requested()) {
+      limits_.stop = {};
+      until_ = std::min(until_, steady_clock::now() + grace);
+      return true;
+    }
+    if (how_ == impatience::leave || tried_) return false;
+    tried_ = true;
     owner_.cancelled_ = limits_.stop.stop_requested() ? errc::cancelled : errc::deadline_exceeded;
     limits_.stop = {};
     until_ = steady_clock::now() + grace;
@@ -111,6 +119,7 @@ class exchange::patience {
     return true;
   }
   bool ended() const noexcept { return ended_; }
+  bool tried() const noexcept { return tried_; }
   void end() noexcept { ended_ = true; }
 
  private:
@@ -119,6 +128,7 @@ class exchange::patience {
   impatience how_;
   steady_clock::time_point until_;
   bool ended_ = false;
+  bool tried_ = false;
 };
 
 bool exchange::leave_pipeline() noexcept {
@@ -155,7 +165,7 @@ result<exchange::outgoing> exchange::make_ready(command const& c) const {
   if (auto fits = out.bound.bind(c.parameters); !fits)
     return std::unexpected(std::move(fits).error());
   auto* const memory = connection_memory::of(conn_);
-  bool const remembers = prepared_ && memory != nullptr;
+  bool const remembers = prepared_ && memory != nullptr && !c.once;
   if (remembers) out.statement = memory->find(c.sql, out.bound.bytes(), out.bound.count());
   if (out.statement != nullptr && out.statement->confirmed) return out;
   auto numbered = number_placeholders(c.sql);
@@ -210,7 +220,7 @@ flush_answer exchange::receive(call_limits const& limits, impatience how) {
   }
   out.complete = leave_pipeline() && out.complete;
   if (!out.complete && !out.why) out.why = lost(conn_);
-  if (cancelled_ && out.why) {
+  if (waits.tried() && out.why) {
     bool const by_us = out.why->native.sqlstate == "57014" || !out.complete;
     if (by_us) {
       out.why->what = *cancelled_;

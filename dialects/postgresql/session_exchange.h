@@ -19,7 +19,8 @@ namespace idem::inline v1::postgresql::detail {
 struct command {
   std::string_view sql;
   std::span<parameter const> parameters;
-  bool ours = true;  ///< the session's or the protocol's, no effect's
+  bool ours = true;   ///< the session's or the protocol's, no effect's
+  bool once = false;  ///< never prepared: it must work where the server has lost its names
 };
 
 /// What came back for a flush.

@@ -14,6 +14,9 @@
 
 namespace idem::inline v1::postgresql::detail {
 
+/// For the answer to a ROLLBACK or a reset: the server has nothing to wait for.
+call_limits soon();
+
 class postgresql_session final : public session {
  public:
   enum class owner : std::uint8_t { session, caller };
@@ -45,6 +48,7 @@ class postgresql_session final : public session {
   void add_begin(flush&) const;
   result<flush_answer> send(flush const&, call_limits const&, impatience);
   result<flush_answer> send_again_if_stale(flush const&, call_limits const&, impatience);
+  void read_unread();
   result<> send_rollback();
   result<> run_now(std::string_view sql);
   result<> committed(flush const&, flush_answer, std::size_t saves);
@@ -57,6 +61,7 @@ class postgresql_session final : public session {
   bool begun_ = false;         ///< this session began a transaction and has not ended it
   bool rolling_back_ = false;  ///< ROLLBACK is sent and its answer not read
   bool broken_ = false;        ///< nothing can be said of the connection any more
+  bool wait_left_ = false;     ///< a call that failed has left its wait limit in the transaction
   bool handle_given_ = false;  ///< since the last reset
 };
 

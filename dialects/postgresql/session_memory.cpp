@@ -12,9 +12,14 @@ namespace {
 // Beyond it statements are sent unprepared: texts made anew each time would fill the server.
 constexpr std::size_t max_statements = 256;
 
-// Commands whose effect outlives the transaction.
-constexpr std::array<std::string_view, 5> tags_that_change{"SET", "RESET", "DISCARD ALL", "LISTEN",
-                                                           "DEALLOCATE"};
+// Commands whose effect can outlive the transaction.
+constexpr std::array<std::string_view, 10> tags_that_change{
+    "SET",     "RESET",          "DISCARD ALL", "DEALLOCATE", "DEALLOCATE ALL",
+    "PREPARE", "DECLARE CURSOR", "LISTEN",      "DO",         "CALL"};
+
+// And words of statements whose tags do not tell: set_config, temporary tables, session locks.
+constexpr std::array<std::string_view, 6> words_that_change{
+    "set_config", "advisory_lock", " temp", "\ttemp", "\ntemp", "pg_temp"};
 
 }  // namespace
 
@@ -53,7 +58,8 @@ connection_memory* connection_memory::of(PGconn* conn) {
     if (PQsetInstanceData(conn, &on_event, made.get()) == 0) return nullptr;
     memory = made.release();
   }
-  if (memory->server_process_ != PQbackendPID(conn)) {
+  if (memory->names_lost_ || memory->server_process_ != PQbackendPID(conn)) {
+    memory->names_lost_ = false;
     memory->forget_statements();
     memory->server_process_ = PQbackendPID(conn);
   }
@@ -62,10 +68,12 @@ connection_memory* connection_memory::of(PGconn* conn) {
 
 void connection_memory::see(PGresult const* r) {
   if (char const* state = PQresultErrorField(r, PG_DIAG_SQLSTATE)) {
-    last_failure_ = state;
+    // 25P02 only repeats that another failed before.
+    if (std::string_view(state) != "25P02") last_failure_ = state;
     return;
   }
   std::string_view const tag(PQcmdStatus(const_cast<PGresult*>(r)));
+  if (tag == "DISCARD ALL" || tag == "DEALLOCATE ALL") names_lost_ = true;
   if (std::ranges::find(tags_that_change, tag) != tags_that_change.end()) settings_changed_ = true;
 }
 
@@ -90,9 +98,9 @@ prepared_statement* connection_memory::add(std::string_view sql, byte_mask bytes
 }
 
 void connection_memory::note_text(std::string_view sql) noexcept {
-  constexpr std::string_view set_config = "set_config";
-  auto const equal = [](char a, char b) { return (a | 0x20) == (b | 0x20); };
-  if (!std::ranges::search(sql, set_config, equal).empty()) settings_changed_ = true;
+  auto const equal = [](char a, char b) { return a == b || (a | 0x20) == b; };
+  for (auto const word : words_that_change)
+    if (!std::ranges::search(sql, word, equal).empty()) settings_changed_ = true;
 }
 
 void connection_memory::forget_statements() {

@@ -54,8 +54,8 @@ class connection_memory {
   void clear_last_failure() noexcept { last_failure_.clear(); }
   /// Whether a command changed settings of the session (SET, RESET, …) since `clean`.
   bool settings_changed() const noexcept { return settings_changed_; }
-  /// A text of an effect: one that calls set_config may change settings. A function that calls it
-  /// is not seen.
+  /// A text of an effect: one that calls set_config, makes temporary tables or takes session locks
+  /// changes the session. A function that does is not seen.
   void note_text(std::string_view sql) noexcept;
   void clean() noexcept { settings_changed_ = false; }
 
@@ -71,6 +71,7 @@ class connection_memory {
   unsigned long last_name_ = 0;
   std::string last_failure_;
   bool settings_changed_ = false;
+  bool names_lost_ = false;  ///< every prepared statement was deallocated
 };
 
 }  // namespace idem::inline v1::postgresql::detail

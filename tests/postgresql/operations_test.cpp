@@ -152,6 +152,20 @@ BOOST_AUTO_TEST_CASE(a_commit_that_arrives_late) {
   BOOST_TEST(effects() == 1);
 }
 
+BOOST_AUTO_TEST_CASE(a_claim_that_waited_in_vain_leaves_no_limit_behind) {
+  auto const store = open(*observer);
+  auto const holder = connect(url);
+  auto held = must(idem::transaction::begin(*holder));
+  auto const taken = must(store.claim(held, request("held")));
+  auto const waiter = connect(url);
+  auto tx = must(idem::transaction::begin(*waiter));
+  auto const told = must(store.claim(tx, request("held"), {.wait_limit = 0ms}));
+  BOOST_TEST(std::holds_alternative<idem::in_progress>(told));
+  auto const limit = must(tx.execute("SELECT current_setting('lock_timeout')"));
+  BOOST_TEST(std::get<std::string>(limit[0][0]) == "0");
+  BOOST_TEST(std::holds_alternative<idem::claim_token>(must(store.claim(tx, request("free")))));
+}
+
 BOOST_AUTO_TEST_CASE(an_effect_that_commits_and_goes_on_in_a_chain) {
   auto const sessions = idem::postgresql::pool(must(idem::postgresql::parse_url(url)), 2);
   auto const store = open(*observer);

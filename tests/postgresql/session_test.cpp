@@ -6,7 +6,7 @@
 #include <cmath>
 #include <thread>
 
-#include "tests/support/postgresql_server.h"
+#include "tests/support/postgresql_session.h"
 
 namespace {
 
@@ -17,29 +17,9 @@ using idem::certainty;
 using idem::errc;
 using idem::parameter;
 using idem::transaction_status;
+using idem_test::is_text;
 using idem_test::must;
-using idem_test::postgresql_world;
-
-struct fixture : postgresql_world {
-  std::unique_ptr<idem::session> s = connect(url);
-
-  idem::result<idem::rows> try_query(std::string_view sql, std::span<parameter const> p = {},
-                                     idem::call_limits const& limits = {}) const {
-    idem::statement const one{sql, p};
-    auto answered = s->execute(std::span(&one, 1), limits);
-    if (!answered) return std::unexpected(answered.error());
-    return std::move(answered->front());
-  }
-  idem::value one(std::string_view sql, std::span<parameter const> p = {}) const {
-    return must(try_query(sql, p))[0][0];
-  }
-  transaction_status status() const { return must(s->status()); }
-};
-
-bool is_text(idem::value const& v, std::string_view text) {
-  auto const* t = std::get_if<std::string>(&v);
-  return t != nullptr && *t == text;
-}
+using fixture = idem_test::postgresql_session;
 
 }  // namespace
 
@@ -234,84 +214,38 @@ BOOST_AUTO_TEST_CASE(a_stop_cancels_the_statement) {
   BOOST_TEST((slept.error().what == errc::cancelled));
 }
 
-BOOST_AUTO_TEST_CASE(statements_that_the_server_has_lost_are_prepared_anew) {
-  BOOST_TEST(as_integer(one("SELECT 1")) == 1);
-  must(try_query("DISCARD ALL"));
-  BOOST_TEST(as_integer(one("SELECT 1")) == 1);
-  // With the transaction that it begins, too; inside one the whole of it has to be tried again.
-  must(try_query("DISCARD ALL"));
+// A COMMIT is not given up for a stop, but neither is it waited for without end.
+BOOST_AUTO_TEST_CASE(a_stop_ends_the_wait_for_a_commit) {
+  query(
+      "CREATE FUNCTION " + schema +
+      ".slow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(60); RETURN NULL; END'");
+  query("CREATE CONSTRAINT TRIGGER slow AFTER INSERT ON " + schema +
+        ".effect DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION " + schema +
+        ".slow()");
+  auto const process = as_integer(one("SELECT pg_backend_pid()"));
   must(s->begin({}));
-  BOOST_TEST(as_integer(one("SELECT 1")) == 1);
-  must(try_query("DEALLOCATE ALL"));
-  auto const lost = try_query("SELECT 1");
-  BOOST_REQUIRE(!lost);
-  BOOST_TEST((lost.error().advice == idem::advice::new_transaction));
-  must(s->rollback());
-  BOOST_TEST(as_integer(one("SELECT 1")) == 1);
-}
-
-BOOST_AUTO_TEST_CASE(an_answer_whose_columns_changed_is_prepared_anew) {
-  auto const sql = "SELECT * FROM " + schema + ".effect";
-  must(try_query(sql));
-  query("ALTER TABLE " + schema + ".effect ADD COLUMN more integer");
-  BOOST_TEST(must(try_query(sql)).empty());
+  must(try_query("INSERT INTO " + schema + ".effect (n) VALUES (1)"));
+  std::stop_source later;
+  std::jthread const stopper([&] {
+    std::array<parameter, 1> const p{process};
+    auto const watcher = connect(url);
+    while (query_on(*watcher,
+                    "SELECT 1 FROM pg_stat_activity WHERE pid = ? AND wait_event = 'PgSleep'", p)
+               .empty())
+      std::this_thread::yield();
+    later.request_stop();
+  });
+  auto const committed = s->commit({}, {.stop = later.get_token()});
+  BOOST_REQUIRE(!committed);
+  BOOST_TEST((committed.error().certainty == certainty::in_doubt));
+  std::array<parameter, 1> const p{process};
+  query_on(*observer, "SELECT pg_terminate_backend(?)", p);
 }
 
 BOOST_AUTO_TEST_CASE(copy_is_refused) {
   auto const refused = try_query("COPY " + schema + ".effect FROM STDIN");
   BOOST_REQUIRE(!refused);
   BOOST_TEST((status() == transaction_status::unknown));  // given up
-}
-
-BOOST_AUTO_TEST_CASE(a_session_that_died_idle_is_noticed) {
-  std::array<parameter, 1> const process{as_integer(one("SELECT pg_backend_pid()"))};
-  query_on(*observer, "SELECT pg_terminate_backend(?)", process);
-  while (!query_on(*observer, "SELECT 1 FROM pg_stat_activity WHERE pid = ?", process).empty())
-    std::this_thread::yield();
-  BOOST_TEST((status() == transaction_status::unknown));
-  BOOST_TEST(!s->reset());
-}
-
-BOOST_AUTO_TEST_CASE(a_reset_undoes_settings) {
-  auto const pool = must(idem::postgresql::open_pool(url, 1));
-  auto* first = must(pool->acquire({}));
-  auto const process = query_on(*first, "SELECT pg_backend_pid()")[0][0];
-  query_on(*first, "SET synchronous_commit = off");
-  query_on(*first, "SELECT set_config('lock_timeout', '3s', false)");
-  pool->release(first, true);
-  auto* second = must(pool->acquire({}));
-  BOOST_TEST((query_on(*second, "SELECT pg_backend_pid()")[0][0] == process));  // the same one
-  BOOST_TEST(
-      is_text(query_on(*second, "SELECT current_setting('synchronous_commit')")[0][0], "on"));
-  BOOST_TEST(is_text(query_on(*second, "SELECT current_setting('lock_timeout')")[0][0], "0"));
-  pool->release(second, true);
-}
-
-BOOST_AUTO_TEST_CASE(an_adopted_connection_is_left_as_it_was) {
-  PGconn* const conn = PQconnectdb(url.c_str());
-  BOOST_REQUIRE(PQstatus(conn) == CONNECTION_OK);
-  {
-    auto const adopted = idem::postgresql::adopt(conn);
-    BOOST_TEST(as_integer(query_on(*adopted, "SELECT 1")[0][0]) == 1);
-    BOOST_TEST(PQpipelineStatus(conn) == PQ_PIPELINE_OFF);
-    BOOST_TEST(PQisnonblocking(conn) == 0);
-    must(adopted->begin({}));
-    query_on(*adopted, "INSERT INTO " + schema + ".effect (n) VALUES (1)");
-  }
-  BOOST_TEST(PQtransactionStatus(conn) == PQTRANS_IDLE);
-  BOOST_TEST(effects() == 0);
-  // Unread results, a pipeline, a transaction: not for us.
-  auto const adopted = idem::postgresql::adopt(conn);
-  BOOST_REQUIRE(PQsendQuery(conn, "SELECT 1") == 1);
-  BOOST_TEST((must(adopted->status()) == transaction_status::busy));
-  while (PGresult* const r = PQgetResult(conn)) PQclear(r);
-  BOOST_REQUIRE(PQenterPipelineMode(conn) == 1);
-  BOOST_TEST((must(adopted->status()) == transaction_status::busy));
-  BOOST_REQUIRE(PQexitPipelineMode(conn) == 1);
-  PQclear(PQexec(conn, "BEGIN"));
-  BOOST_TEST(!adopted->begin({}));
-  PQclear(PQexec(conn, "ROLLBACK"));
-  PQfinish(conn);
 }
 
 BOOST_AUTO_TEST_CASE(large_values_pass_both_ways_at_once) {

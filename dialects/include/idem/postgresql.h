@@ -58,8 +58,9 @@ struct options {
 /// `wait_limit` is lock_timeout in whole milliseconds, at least one (0 would mean for ever), and
 /// holds for each lock that the call waits for. A deadline or a stop cancels the statement in the
 /// server; the session is then not used again.
-/// `reset` undoes (DISCARD ALL) what SET, set_config or the handle may have changed; a session
-/// that an effect has not so touched costs nothing to reset.
+/// `reset` undoes (DISCARD ALL) what SET, set_config, temporary tables, session locks, prepared
+/// statements, cursors, DO, CALL or the handle may have left; a session that an effect has not so
+/// touched costs nothing to reset. What a function does so by itself is not seen.
 [[nodiscard]] result<std::unique_ptr<session>> connect(options const&, call_limits const& = {});
 
 /// Works with a connection that the caller owns, keeps open longer than the session, and uses in
@@ -68,7 +69,8 @@ struct options {
 /// is sent. Statements that idem prepares are named idem_N and stay with the connection, however
 /// many sessions adopt it. An event procedure is registered with it.
 /// https://www.postgresql.org/docs/15/libpq-events.html
-/// A transaction that the session began is rolled back when the session is destroyed.
+/// A transaction that the session began is rolled back when the session is destroyed. Take the
+/// connection by `handle` while one is open: BEGIN goes with the first statement, or then.
 std::unique_ptr<session> adopt(pg_conn*, bool prepared = true);
 
 /// A pool of such sessions. Opens nothing yet.
@@ -81,7 +83,7 @@ std::unique_ptr<session_pool> pool(options, std::size_t max_sessions = 8);
 
 /// The connection of a session from here (a PGconn), through any wrapper that passes
 /// `native_handle` on. Owned by the session, or by the one who had it adopted. Whoever takes it
-/// leaves it without pipeline mode and unread results.
+/// leaves it without pipeline mode and unread results. Null if the BEGIN that was due failed.
 pg_conn* handle(session&) noexcept;
 /// The connection of the transaction's session, for an effect that calls libpq itself.
 pg_conn* handle(transaction const&) noexcept;
