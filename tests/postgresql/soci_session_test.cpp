@@ -193,7 +193,7 @@ BOOST_AUTO_TEST_CASE(passes_on_what_the_effect_throws) {
     db.write(s, "before");
     s << "INSERT INTO " << db.ledger() << " (note) VALUES (NULL)";
   });
-  BOOST_CHECK_EXCEPTION(db.store().run(source, request_named("a"), effect),
+  BOOST_CHECK_EXCEPTION((void)db.store().run(source, request_named("a"), effect),
                         ::soci::postgresql_soci_error,
                         [](auto const& e) { return e.sqlstate() == "23502"; });
   BOOST_TEST(calls == 1);
@@ -223,7 +223,7 @@ BOOST_AUTO_TEST_CASE(starts_again_after_a_serialization_failure_that_soci_throws
     s << "DO $$ BEGIN RAISE EXCEPTION 'no' USING ERRCODE = '40P01'; END $$";
     return {};
   });
-  BOOST_CHECK_EXCEPTION(db.store().run(source, request_named("b"), never, options),
+  BOOST_CHECK_EXCEPTION((void)db.store().run(source, request_named("b"), never, options),
                         ::soci::postgresql_soci_error,
                         [](auto const& e) { return e.sqlstate() == "40P01"; });
   BOOST_TEST(calls == 2);
@@ -280,7 +280,7 @@ BOOST_AUTO_TEST_CASE(connects_a_dead_session_of_the_pool_anew) {
   idem::run_options once;
   once.retry.max_attempts = 1;
   auto const dies = db.effect(calls, [&](::soci::session& s) { kill(process_of(s)); });
-  BOOST_CHECK_THROW(db.store().run(from, request_named("c"), dies, once), ::soci::soci_error);
+  BOOST_CHECK_THROW((void)db.store().run(from, request_named("c"), dies, once), ::soci::soci_error);
   ::soci::session first(*connections);
   int one = 0;
   first << "SELECT 1", ::soci::into(one);
