@@ -106,8 +106,9 @@ soci_session::~soci_session() {
 }
 
 void soci_session::close_part() noexcept {
+  part_.left_behind = part_.port && engine_->handle(*sql_) != part_.handle;
   engine_->detach(part_);
-  part_.handle = nullptr;
+  part_ = {};
 }
 
 bool soci_session::is_current() const {

@@ -21,6 +21,7 @@ struct native_part {
   std::unique_ptr<session> port;
   void* handle = nullptr;
   std::uint64_t incarnation = 0;
+  bool left_behind = false;  ///< the SOCI session has another handle, or none
 };
 
 /// What differs between SOCI's backends. A value.

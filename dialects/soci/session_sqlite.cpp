@@ -33,7 +33,12 @@ void attach(native_part& part) {
   part.port = sqlite::adopt(static_cast<::sqlite3*>(part.handle), sqlite::hooks::session);
 }
 
-void detach(native_part& part) noexcept { part.port.reset(); }
+// A handle that SOCI has left for another, or for none, is still open, since the port had
+// statements on it: SOCI's sqlite3_close was refused, and nobody else knows of it.
+void detach(native_part& part) noexcept {
+  part.port.reset();
+  if (part.left_behind) sqlite_api::sqlite3_close(static_cast<sqlite_api::sqlite3*>(part.handle));
+}
 
 std::optional<native_error> code_of(::soci::soci_error const& thrown) {
   auto const* e = dynamic_cast<::soci::sqlite3_soci_error const*>(&thrown);

@@ -84,10 +84,10 @@ BOOST_AUTO_TEST_CASE(bad_parameters_are_refused_before_anything_is_sent) {
 }
 
 BOOST_AUTO_TEST_CASE(an_error_stops_the_rest_of_the_flush) {
-  std::array<idem::statement, 3> const all{
-      idem::statement{"INSERT INTO " + schema + ".effect (n) VALUES (1)", {}},
-      idem::statement{"SELECT 1 / 0", {}},
-      idem::statement{"INSERT INTO " + schema + ".effect (n) VALUES (2)", {}}};
+  auto const insert = "INSERT INTO " + schema + ".effect (n) VALUES (1)";
+  std::array<idem::statement, 3> const all{idem::statement{insert, {}},
+                                           idem::statement{"SELECT 1 / 0", {}},
+                                           idem::statement{insert, {}}};
   auto const answered = s->execute(all, {});
   BOOST_REQUIRE(!answered);
   BOOST_TEST(answered.error().native.sqlstate == "22012");
