@@ -103,6 +103,7 @@ soci_session::soci_session(std::unique_ptr<::soci::session> sql, engine const& e
 soci_session::~soci_session() {
   registry().remove(this);
   close_part();
+  if (owned_) engine_->close(std::move(owned_));
 }
 
 void soci_session::close_part() noexcept {

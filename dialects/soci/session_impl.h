@@ -37,6 +37,8 @@ struct engine {
   /// that closes it.
   void (*attach)(native_part&);
   void (*detach)(native_part&) noexcept;
+  /// Destroys a session of ours with whatever its users left on it.
+  void (*close)(std::unique_ptr<::soci::session>) noexcept;
   /// The code of an exception of this backend.
   std::optional<native_error> (*code_of)(::soci::soci_error const&);
   result<std::unique_ptr<session>> (*connect)(std::string_view url, call_limits const&);

@@ -179,6 +179,7 @@ engine const postgresql_engine{
     .incarnation = incarnation_of,
     .attach = attach,
     .detach = detach,
+    .close = [](std::unique_ptr<::soci::session>) noexcept {},
     .code_of = code_of,
     .connect = connect_url,
     .keeps_port = true,

@@ -40,6 +40,19 @@ void detach(native_part& part) noexcept {
   if (part.left_behind) sqlite_api::sqlite3_close(static_cast<sqlite_api::sqlite3*>(part.handle));
 }
 
+// Statements that an effect did not finalize: sqlite3_close refuses with them, and SOCI goes on.
+// One that runs would keep its locks too. https://sqlite.org/c3ref/close.html
+void close(std::unique_ptr<::soci::session> sql) noexcept {
+  using namespace sqlite_api;
+  auto* const db = static_cast<sqlite_api::sqlite3*>(handle_of(*sql));
+  bool const stays = db != nullptr && sqlite3_next_stmt(db, nullptr) != nullptr;
+  sql.reset();
+  if (!stays) return;
+  for (auto* s = sqlite3_next_stmt(db, nullptr); s != nullptr; s = sqlite3_next_stmt(db, s))
+    sqlite3_reset(s);
+  sqlite3_close_v2(db);
+}
+
 std::optional<native_error> code_of(::soci::soci_error const& thrown) {
   auto const* e = dynamic_cast<::soci::sqlite3_soci_error const*>(&thrown);
   if (e == nullptr) return std::nullopt;
@@ -105,6 +118,7 @@ engine const sqlite_engine{
     .incarnation = incarnation_of,
     .attach = attach,
     .detach = detach,
+    .close = close,
     .code_of = code_of,
     .connect = connect_url,
     .keeps_port = false,
