@@ -151,8 +151,8 @@ class postgresql_subject : public sql_subject {
   // The claim with what it needs, and the save with COMMIT. The effect appends and adds. What
   // found a record has a ROLLBACK left, sent with the answer.
   std::optional<declared_round_trips> declared_trips() override {
-    // A session of `soci::connect` takes three to be reset, and is reset twice while it is counted.
-    std::size_t const resets = door_ == front_door::native ? 0 : 6;
+    // A session of `soci::connect` takes two to be reset, and is reset twice while it is counted.
+    std::size_t const resets = door_ == front_door::native ? 0 : 4;
     return declared_round_trips{.around_effect = 2 + resets,
                                 .standard_effect = 2,
                                 .replay = 2 + resets,
