@@ -2,6 +2,7 @@
 #include <idem/conformance/context.h>
 
 #include <algorithm>
+#include <iterator>
 #include <thread>
 #include <utility>
 
@@ -196,6 +197,34 @@ call context::run(session& s, operation const& op, run_options const& options) {
   return run(s, op, standard_effect(op), options);
 }
 
+call context::run_fixed(session_source& source, operation const& op, run_options const& options,
+                        std::optional<fixed_part> last) {
+  run_options bounded = options;
+  bounded.deadline = std::min(options.deadline, deadline_);
+  auto const nonce = make_nonce();
+  auto const& d = observer_->sql();
+  auto all = subject_.fixed(d, fixed_part::write, {op.tag, nonce, 0, op.amount});
+  if (last) std::ranges::move(subject_.fixed(d, *last), std::back_inserter(all));
+  std::vector<std::vector<parameter>> bound;
+  for (auto const& one : all) bound.push_back(one.parameters());
+  std::vector<statement> statements;
+  for (std::size_t i = 0; i < all.size(); ++i) statements.push_back({all[i].sql(), bound[i]});
+  fixed_effect const effect{statements, response_with(nonce)};
+  auto called = noted(op, contract_.run_fixed(source, op.request, effect, bounded));
+  if (called.is<executed>()) count_body_call(op);
+  return called;
+}
+
+call context::run_fixed(session& s, operation const& op, run_options const& options,
+                        std::optional<fixed_part> last) {
+  lone_session source(s);
+  return run_fixed(source, op, options, last);
+}
+
+std::string context::make_nonce() {
+  return std::to_string(++nonces_) + "-" + attempt_id::random().to_string();
+}
+
 effect_function context::standard_effect(operation const& op) {
   return [this, op](transaction& tx) -> result<answer> {
     auto nonce = write_effect(tx, op);
@@ -206,7 +235,7 @@ effect_function context::standard_effect(operation const& op) {
 
 result<std::string> context::write_effect(transaction& tx, operation const& op) {
   count_body_call(op);
-  std::string nonce = std::to_string(++nonces_) + "-" + attempt_id::random().to_string();
+  auto nonce = make_nonce();
   auto written = subject_.write(tx, {op.tag, nonce, 0, op.amount});
   if (!written) return std::unexpected(std::move(written).error());
   return nonce;

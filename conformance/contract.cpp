@@ -27,6 +27,10 @@ class store_contract final : public contract {
                       run_options const& o) override {
     return store_.run(source, r, f, o);
   }
+  result<outcome> run_fixed(session_source& source, request const& r, fixed_effect const& f,
+                            run_options const& o) override {
+    return store_.run_fixed(source, r, f, o);
+  }
   result<claim_result> claim(transaction& tx, request const& r, claim_options const& o) override {
     return store_.claim(tx, r, o);
   }
@@ -71,6 +75,10 @@ result<fingerprint> contract_decorator::fingerprint_of(request const& r, fingerp
 result<outcome> contract_decorator::run(session_source& source, request const& r,
                                         effect_function const& f, run_options const& o) {
   return real_->run(source, r, f, o);
+}
+result<outcome> contract_decorator::run_fixed(session_source& source, request const& r,
+                                              fixed_effect const& f, run_options const& o) {
+  return real_->run_fixed(source, r, f, o);
 }
 result<claim_result> contract_decorator::claim(transaction& tx, request const& r,
                                                claim_options const& o) {

@@ -95,6 +95,24 @@ class reference_subject final : public subject {
     if (auto appended = memory::append(tx, ledger_table, to_row(row)); !appended) return appended;
     return added(tx, balance_counter, row.amount);
   }
+  std::vector<kept_statement> fixed(dialect const&, fixed_part part,
+                                    ledger_row const& row) const override {
+    auto const text = to_row(row);
+    std::array<parameter, 2> const appended{ledger_table, text};
+    std::array<parameter, 2> const added{balance_counter, row.amount};
+    std::array<parameter, 2> const taken{taken_table, "1"};
+    switch (part) {
+      case fixed_part::write:
+        return {kept_statement({"APPEND", appended}), kept_statement({"ADD", added})};
+      case fixed_part::break_constraint:
+        return {kept_statement({"INSERT", taken}), kept_statement({"INSERT", taken})};
+      case fixed_part::break_at_commit:
+        break;
+      case fixed_part::commit:
+        return {kept_statement({"COMMIT", {}})};
+    }
+    return {};
+  }
   result<std::vector<ledger_row>> ledger(session& s) override {
     auto found = memory::rows_of(s, ledger_table);
     if (!found) return std::unexpected(std::move(found).error());

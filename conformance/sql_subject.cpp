@@ -83,6 +83,27 @@ result<> sql_subject::write_statement(transaction& tx, std::string const& sql,
   return done(tx.execute(sql, parameters));
 }
 
+std::vector<kept_statement> sql_subject::fixed(dialect const& d, fixed_part part,
+                                               ledger_row const& row) const {
+  std::array<parameter, 4> const values{row.tag, row.nonce, row.worker, row.amount};
+  std::array<parameter, 1> const amount{row.amount};
+  auto const keep = [&](std::string_view sql, std::span<parameter const> bound = {}) {
+    auto const text = rendered(d, sql);
+    return kept_statement({text, bound});
+  };
+  switch (part) {
+    case fixed_part::write:
+      return {keep(sql_.append, values), keep(sql_.add, amount)};
+    case fixed_part::break_constraint:
+      return {keep(sql_.break_constraint)};
+    case fixed_part::break_at_commit:
+      return {keep(sql_.break_at_commit)};
+    case fixed_part::commit:
+      break;
+  }
+  return {keep(sql_.commit)};
+}
+
 result<std::vector<ledger_row>> sql_subject::ledger(session& s) {
   auto answered = query(s, sql_.ledger);
   if (!answered) return std::unexpected(std::move(answered).error());

@@ -8,11 +8,12 @@
 
 namespace idem::inline v1 {
 
-attempt_id attempt_id::random() {
+attempt_id attempt_id::random(bool travels_whole) {
   attempt_id id;
   auto* bytes = reinterpret_cast<unsigned char*>(id.bytes.data());
   if (RAND_bytes(bytes, static_cast<int>(id.bytes.size())) != 1)
     throw std::runtime_error("idem: the system's random source failed");
+  id.bytes.back() = (id.bytes.back() & ~std::byte{1}) | std::byte{travels_whole};
   return id;
 }
 

@@ -291,6 +291,34 @@ std::unexpected<error> save_failed(store_core const& core, session& s, error e,
 
 }  // namespace
 
+result<whole_step> send_whole(store_core const& core, session& s, claim_input const& in,
+                              isolation level, fixed_effect const& effect,
+                              call_limits const& limits) {
+  auto const& id = in.request->identity();
+  auto print = in.request->fingerprint(in.write_version);
+  if (!print) return std::unexpected(std::move(print).error());
+  std::optional<std::string_view> canonical;
+  if (in.store_canonical_request) canonical = in.request->canonical();
+  auto const claim = claim_parameters(id, in.attempt, *print, canonical);
+  save_parameters const save(core, id, in.attempt, record_state::completed, effect.response);
+  auto const keys = key_parameters(id);
+  std::array<parameter, 4> const look{keys[0], keys[1], keys[2], as_blob(in.attempt.bytes)};
+  auto answered = s.run_whole({.isolation = level,
+                               .claim = {core.sql.claim_or_fail, without_clock(core.facts, claim)},
+                               .effect = effect.statements,
+                               .save = {core.sql.save, without_clock(core.facts, save.all)},
+                               .look = {core.sql.find_of_another, look}},
+                              limits);
+  if (!answered) return std::unexpected(std::move(answered).error());
+  whole_step step{std::move(answered->failure), std::nullopt};
+  bool const undone = step.failure && step.failure->certainty != certainty::in_doubt;
+  if (!undone || !answered->found) return step;
+  auto other = first_record(*answered->found);
+  if (!other) return std::unexpected(std::move(other).error());
+  step.other = std::move(*other);
+  return step;
+}
+
 bool means_replaced(error const& e) noexcept {
   return e.advice == advice::never && e.what != errc::cancelled &&
          e.what != errc::deadline_exceeded && e.what != errc::session_not_idle;

@@ -52,11 +52,13 @@ class rollback_at_exit {
 }  // namespace
 
 run_operation::run_operation(store_core const& core, session_source& source, request const& r,
-                             effect_ref effect, run_options const& options)
+                             effect_ref effect, run_options const& options,
+                             fixed_effect const* fixed)
     : core_(core),
       source_(source),
       request_(r),
       effect_(effect),
+      fixed_(fixed),
       options_(options),
       observer_(core.options.observer),
       limits_{options.deadline, options.stop, std::nullopt},
@@ -67,7 +69,7 @@ result<outcome> run_operation::go() {
     return std::unexpected(std::move(valid).error());
   for (int number = 1;; ++number) {
     if (auto patient = patience(); !patient) return conclude(std::move(patient).error());
-    attempt_ = attempt_id::random();
+    attempt_ = attempt_id::random(fixed_ != nullptr && !core_.sql.claim_or_fail.empty());
     attempts_.push_back(attempt_);
     thrown_ = nullptr;
     notify(observer_, "on_attempt", [&](observer& o) { o.on_attempt(attempt_, number); });
@@ -105,6 +107,9 @@ result<outcome> run_operation::on_session(session_lease& lease) {
   if (auto ready = preflight(lease); !ready) return std::unexpected(std::move(ready).error());
   if (core_.facts.look_before_claim) {
     if (auto found = look(*lease)) return std::move(*found);
+  }
+  if (fixed_ != nullptr) {
+    if (auto answered = in_one_trip(*lease)) return std::move(*answered);
   }
   return in_transaction(lease);
 }
@@ -185,16 +190,26 @@ result<outcome> run_operation::claim_and_run() {
     return at(std::move(step).error(), phase::claim, certainty::not_executed);
   }
   if (auto const* winner = std::get_if<record>(&*step)) return judge_winner(*winner);
-  if (std::holds_alternative<claim_invisible>(*step))
-    return std::unexpected(
-        make_error(errc::record_invisible, phase::claim,
-                   ++invisible_ < max_invisible ? advice::new_transaction : advice::never,
-                   "the key is taken but its record cannot be read: look for row security, a "
-                   "trigger or a view in place of idem's table"));
-  // The claim waited for every older transaction of this identity, so none can commit later.
-  if (core_.facts.claim_proves_absence) doubt_.reset();
+  if (std::holds_alternative<claim_invisible>(*step)) return not_visible();
+  claimed();
   state_->open_claims.push_back(request_.identity());
   return after_claim();
+}
+
+result<outcome> run_operation::not_visible() {
+  return std::unexpected(
+      make_error(errc::record_invisible, phase::claim,
+                 ++invisible_ < max_invisible ? advice::new_transaction : advice::never,
+                 "the key is taken but its record cannot be read: look for row security, a "
+                 "trigger or a view in place of idem's table"));
+}
+
+// The claim waited for every older transaction of this identity, so none can commit later, unless
+// its own claim was still on its way.
+void run_operation::claimed() noexcept {
+  bool const proves = doubt_ && core_.facts.claim_proves_absence &&
+                      std::ranges::none_of(doubt_->attempts, &attempt_id::travels_whole);
+  if (proves) doubt_.reset();
 }
 
 result<outcome> run_operation::after_claim() {
@@ -367,13 +382,10 @@ result<outcome> run_operation::finish(record_state as, response r) {
   }
   error e = std::move(committed).error();
   if (e.phase != phase::save) e.phase = phase::commit;
-  if (e.certainty == certainty::in_doubt) {
-    e.what = errc::commit_in_doubt;
-    e.advice = advice::resolve_first;
-    e.attempts = {attempt_};
-  } else {
+  if (e.certainty == certainty::in_doubt)
+    doubt_commit(e);
+  else
     e.certainty = certainty::rolled_back;
-  }
   return std::unexpected(std::move(e));
 }
 

@@ -14,7 +14,9 @@ namespace idem::inline v1::detail {
 /// One `store::run`: attempts until there is an answer or no hope. Used once.
 class run_operation {
  public:
-  run_operation(store_core const&, session_source&, request const&, effect_ref, run_options const&);
+  /// `fixed`, if there is one, is the effect again: sent in one round trip where a session can.
+  run_operation(store_core const&, session_source&, request const&, effect_ref, run_options const&,
+                fixed_effect const* fixed = nullptr);
   result<outcome> go();
 
  private:
@@ -23,6 +25,8 @@ class run_operation {
   result<outcome> on_session(session_lease&);
   result<void> preflight(session_lease&);
   std::optional<result<outcome>> look(session&);
+  std::optional<result<outcome>> in_one_trip(session&);
+  result<outcome> not_committed(error, std::optional<record> const& other);
   result<outcome> in_transaction(session_lease&);
 
   // Inside the claim's transaction.
@@ -37,7 +41,10 @@ class run_operation {
   result<void> check_after_effect();
   result<outcome> refuse(response);
   result<outcome> finish(record_state, response);
+  void doubt_commit(error&) const;
   result<outcome> judge_winner(record const&);
+  result<outcome> not_visible();
+  void claimed() noexcept;
 
   // Between attempts.
   void notify_wait();
@@ -51,6 +58,7 @@ class run_operation {
   session_source& source_;
   request const& request_;
   effect_ref effect_;
+  fixed_effect const* fixed_;
   run_options const& options_;
   observer* observer_;
   call_limits limits_;

@@ -5,6 +5,14 @@
 
 namespace idem::inline v1 {
 
+result<whole_answer> session::run_whole(whole_transaction const&, call_limits const&) {
+  error e;
+  e.what = errc::unsupported;
+  e.phase = phase::preflight;
+  e.message = "this session cannot run a whole transaction in one round trip";
+  return std::unexpected(std::move(e));
+}
+
 result<session_lease> session_lease::acquire(session_source& source, call_limits const& limits) {
   auto acquired = source.acquire(limits);
   if (!acquired) {

@@ -76,7 +76,9 @@ rendered_statements render_statements(dialect const& d, table_names const& names
           schema::render(d.sql.release_savepoint, names),
           schema::render(d.sql.guard, names),
           schema::render(d.sql.rollback_to_guard, names),
-          schema::render(d.sql.release_guard, names)};
+          schema::render(d.sql.release_guard, names),
+          schema::render(d.sql.claim_or_fail, names),
+          schema::render(d.sql.find_of_another, names)};
 }
 
 }  // namespace detail
@@ -108,6 +110,19 @@ result<store> store::open(session_source& source, store_options options) {
 result<outcome> store::run_erased(session_source& source, request const& r, detail::effect_ref f,
                                   run_options const& options) const {
   return detail::run_operation(*core_, source, r, f, options).go();
+}
+
+result<outcome> store::run_fixed(session_source& source, request const& r, fixed_effect const& f,
+                                 run_options const& options) const {
+  if (auto fits = detail::check_response(*core_, f.response); !fits)
+    return std::unexpected(std::move(fits).error());
+  auto in_turn = [&f](transaction& tx) -> result<response> {
+    for (auto const& one : f.statements)
+      if (auto done = tx.execute(one.sql, one.parameters); !done)
+        return std::unexpected(std::move(done).error());
+    return f.response;
+  };
+  return detail::run_operation(*core_, source, r, detail::effect_ref(in_turn), options, &f).go();
 }
 
 result<std::optional<record>> store::find(session& s, identity const& id,
@@ -156,8 +171,9 @@ result<resolution> probe_absence(detail::store_core const& core, session& s, req
     return detail::at(std::move(ended).error(), phase::resolve, certainty::in_doubt);
   if (!step) return unanswered(std::move(step).error());
   if (auto const* winner = std::get_if<record>(&*step)) return resolve_by(*winner, r, attempts);
-  bool const proven =
-      std::holds_alternative<detail::claim_inserted>(*step) && core.facts.claim_proves_absence;
+  bool const proven = std::holds_alternative<detail::claim_inserted>(*step) &&
+                      core.facts.claim_proves_absence &&
+                      std::ranges::none_of(attempts, &attempt_id::travels_whole);
   if (proven) return resolution(resolved::absent{});
   return resolution(resolved::unproven{});
 }

@@ -20,6 +20,7 @@ struct rendered_statements {
   std::string claim, find, read_winner, save, discard;
   std::string savepoint, rollback_to_savepoint, release_savepoint;
   std::string guard, rollback_to_guard, release_guard;
+  std::string claim_or_fail, find_of_another;
 };
 
 rendered_statements render_statements(dialect const&, table_names const&);
@@ -56,6 +57,17 @@ using claim_step = std::variant<claim_inserted, record, claim_invisible>;
 
 /// Sends the claim and, on a conflict, reads the winner. The first write of its transaction.
 result<claim_step> send_claim(store_core const&, session&, claim_input const&, call_limits const&);
+
+/// What a whole operation came to that was sent in one round trip.
+struct whole_step {
+  std::optional<error> failure;  ///< nothing: committed
+  std::optional<record> other;   ///< a committed record of another attempt
+};
+
+/// Sends claim, fixed effect, save and COMMIT in one round trip. Errors, nothing sent:
+/// `unsupported` if the session cannot; as `session::run_whole`.
+result<whole_step> send_whole(store_core const&, session&, claim_input const&, isolation,
+                              fixed_effect const&, call_limits const&);
 
 /// Puts a half record back with its own attempt and fingerprint, in a transaction that has
 /// discarded it.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Stores that answer wrongly: S0, S4, S5, S6, S24.
+// Stores that answer wrongly: S0, S4, S5, S6, S24, S27.
 #include <algorithm>
 #include <utility>
 
@@ -33,6 +33,10 @@ class null_contract final : public contract_decorator {
   }
   result<outcome> run(session_source&, request const&, effect_function const&,
                       run_options const&) override {
+    return outcome(executed{{}, attempt_id::random()});
+  }
+  result<outcome> run_fixed(session_source&, request const&, fixed_effect const&,
+                            run_options const&) override {
     return outcome(executed{{}, attempt_id::random()});
   }
   result<claim_result> claim(transaction&, request const&, claim_options const&) override {
@@ -119,6 +123,11 @@ class duplicate_contract final : public contract_decorator {
     auto answered = contract_decorator::run(source, r, f, o);
     return answered ? answered : outcome(replayed{});
   }
+  result<outcome> run_fixed(session_source& source, request const& r, fixed_effect const& f,
+                            run_options const& o) override {
+    auto answered = contract_decorator::run_fixed(source, r, f, o);
+    return answered ? answered : outcome(replayed{});
+  }
   result<claim_result> claim(transaction& tx, request const& r, claim_options const& o) override {
     auto answered = contract_decorator::claim(tx, r, o);
     if (!answered) return claim_result(replayed{});
@@ -126,8 +135,36 @@ class duplicate_contract final : public contract_decorator {
   }
 };
 
+// As where the claim of a fixed effect is an insert that does nothing on a taken key: no error
+// keeps the statements behind it from being run.
+class unstopped_contract final : public contract_decorator {
+ public:
+  using contract_decorator::contract_decorator;
+
+  result<outcome> run_fixed(session_source& source, request const& r, fixed_effect const& f,
+                            run_options const& o) override {
+    auto answered = contract_decorator::run_fixed(source, r, f, o);
+    bool const taken = answered && (std::holds_alternative<replayed>(*answered) ||
+                                    std::holds_alternative<mismatched>(*answered));
+    if (!taken) return answered;
+    auto lease = session_lease::acquire(source, {});
+    if (!lease) return std::unexpected(std::move(lease).error());
+    auto tx = transaction::begin(**lease);
+    if (!tx) return std::unexpected(std::move(tx).error());
+    for (auto const& one : f.statements)
+      if (auto done = tx->execute(one.sql, one.parameters); !done)
+        return std::unexpected(std::move(done).error());
+    if (auto committed = tx->commit(); !committed)
+      return std::unexpected(std::move(committed).error());
+    return answered;
+  }
+};
+
 }  // namespace
 
+std::unique_ptr<contract> unstopped_by_conflict(std::unique_ptr<contract> real, subject&) {
+  return std::make_unique<unstopped_contract>(std::move(real));
+}
 std::unique_ptr<contract> null_store(std::unique_ptr<contract> real, subject&) {
   return std::make_unique<null_contract>(std::move(real));
 }

@@ -57,6 +57,14 @@ class believing_contract final : public impatient_contract {
     if (!is_lost(answered)) return answered;
     return outcome(executed{{}, attempt_id::random()});
   }
+  result<outcome> run_fixed(session_source& source, request const& r, fixed_effect const& f,
+                            run_options const& o) override {
+    auto once = o;
+    once.retry.max_attempts = 1;
+    auto answered = contract_decorator::run_fixed(source, r, f, once);
+    if (!is_lost(answered)) return answered;
+    return outcome(executed{f.response, attempt_id::random()});
+  }
 };
 
 }  // namespace

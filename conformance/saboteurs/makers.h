@@ -34,5 +34,6 @@ maker lagging_lookup;
 maker every_error_a_duplicate;
 maker unproven_save;
 maker on_in_autocommit;
+maker unstopped_by_conflict;
 
 }  // namespace idem::inline v1::conformance

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <idem/conformance/contract.h>
+#include <idem/conformance/kept_statement.h>
 #include <idem/conformance/subject.h>
 
 namespace idem::inline v1::conformance {
@@ -44,18 +45,6 @@ class protocol_texts {
   std::string savepoint_, rollback_to_savepoint_, release_savepoint_;
 };
 
-/// A statement and what was bound to it, for later.
-class kept_statement {
- public:
-  explicit kept_statement(statement const&);
-  std::string const& sql() const noexcept { return sql_; }
-  std::vector<parameter> parameters() const;
-
- private:
-  std::string sql_;
-  std::vector<value> values_;
-};
-
 /// The three parameters of an identity, at `first`, as one comparable text.
 std::string identity_text(statement const&, std::size_t first);
 
@@ -69,6 +58,10 @@ class protocol_session : public session_decorator {
 
   result<std::vector<rows>> execute(std::span<statement const>, call_limits const&) override;
   result<> commit(std::span<statement const> last, call_limits const&) override;
+  /// One by one, as the statements of any effect are.
+  result<whole_answer> run_whole(whole_transaction const& t, call_limits const& l) override {
+    return session::run_whole(t, l);
+  }
 
  protected:
   virtual result<rows> one(statement_kind, statement const& s, call_limits const& l) {

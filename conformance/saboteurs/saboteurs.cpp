@@ -34,6 +34,7 @@ std::vector<saboteur> const& saboteurs() {
       {"S24", "takes every error for a duplicate", every_error_a_duplicate},
       {"S25", "saves without matching a row, in whatever transaction there is", unproven_save},
       {"S26", "goes on in autocommit after the server rolled back", on_in_autocommit},
+      {"S27", "runs a fixed effect although its key is taken", unstopped_by_conflict},
   };
   return all;
 }

@@ -15,56 +15,13 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-constexpr std::size_t most_messages = 500;
-
-/// One attempt, so that what it was told is not yet resolved by the next one.
-run_options one_attempt(milliseconds patience = std::chrono::seconds(30)) {
-  run_options o;
-  o.retry.max_attempts = 1;
-  o.deadline = steady_clock::now() + patience;
-  return o;
-}
-
-struct tally {
-  std::size_t cases = 0;
-  std::size_t doubtful_committed = 0;
-  std::size_t doubtful_not = 0;
-};
-
-void cut_everywhere(context& c, cut_wire& wire, direction way, fault_action action, tally& all) {
-  auto& direct = c.connect();
-  for (std::size_t i = 0; i < most_messages; ++i) {
-    auto const what = std::string(to_string(action)) + " " + std::string(to_string(way)) + " " +
-                      std::to_string(i);
-    auto const op = c.make_operation(what);
-    auto const sessions = wire.sessions(1);
-    wire.arm_next({.way = way, .action = action, .index = i});
-    auto const called = c.run(*sessions, op, one_attempt());
-    bool const fired = wire.between().fired();
-    c.check(fired || called.is<executed>(),
-            what + ": a call that nothing befell is executed; it was: " + called.name());
-    aftermath after(c, direct, op, called);
-    after.check(what);
-    ++all.cases;
-    if (after.in_doubt()) ++(after.committed() ? all.doubtful_committed : all.doubtful_not);
-    if (!fired) return;
-  }
-  c.require(false, "a run ends before message " + std::to_string(most_messages));
-}
-
 // UNK-01
 void cut_at_every_message(context& c) {
-  cut_wire wire(c);
-  tally all;
-  for (auto const way : {direction::to_server, direction::to_client})
-    for (auto const action : {fault_action::cut_rst, fault_action::cut_fin})
-      cut_everywhere(c, wire, way, action, all);
-  c.log(std::to_string(all.cases) + " runs, in doubt and committed " +
-        std::to_string(all.doubtful_committed) + ", in doubt and not " +
-        std::to_string(all.doubtful_not));
-  if (all.doubtful_committed > 0) c.mark("in_doubt_and_committed");
-  if (all.doubtful_not > 0) c.mark("in_doubt_and_not_committed");
-  if (all.cases >= 40) c.mark("every_message_cut");
+  constexpr std::size_t fewest = 40;
+  auto const all =
+      cut_everywhere(c, [&c](session_source& sessions, operation const& op,
+                             run_options const& options) { return c.run(sessions, op, options); });
+  if (all.cases >= fewest) c.mark("every_message_cut");
 }
 
 // UNK-02
@@ -228,6 +185,20 @@ void round_trips(context& c) {
   expect(declared->replay, "a replay");
   check_mismatched(c, c.run(*sessions, other), "a mismatch");
   expect(declared->mismatch, "a mismatch");
+  if (declared->fixed > 0) {
+    check_executed(c, c.run_fixed(*sessions, c.make_operation("warm too")), "the first fixed one");
+    trips(wire, c, *sessions);
+    wire.between().reset_counts();
+    auto const fixed = c.make_operation("fixed");
+    auto const once = c.run_fixed(*sessions, fixed);
+    check_executed(c, once, "the fixed one that is counted");
+    expect(declared->fixed, "a fixed effect");
+    check_replayed(c, c.run_fixed(*sessions, fixed), once, "its replay");
+    expect(declared->fixed, "its replay");
+    auto const unlike = c.wrap(c.make_operation("fixed", "other").request);
+    check_mismatched(c, c.run_fixed(*sessions, unlike), "its mismatch");
+    expect(declared->fixed, "its mismatch");
+  }
   c.mark("counted_on_the_wire");
 }
 

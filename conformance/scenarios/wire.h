@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -30,6 +31,21 @@ class cut_wire {
   relay relay_;
 };
 
+/// One attempt, so that what it was told is not yet resolved by the next one.
+run_options one_attempt(std::chrono::milliseconds patience = std::chrono::seconds(30));
+
+using caller = std::function<call(session_source&, operation const&, run_options const&)>;
+
+struct cut_tally {
+  std::size_t cases = 0;
+  std::size_t doubtful_committed = 0;
+  std::size_t doubtful_not = 0;
+};
+
+/// Calls operations, one for each message of each direction, at which the wire is cut, until a call
+/// ends before the cut. Checks each aftermath, and marks both arms of the unknown outcome.
+cut_tally cut_everywhere(context&, caller const&);
+
 /// What the observer, on a connection of its own, finds of an operation whose caller was told
 /// something, and whether the two agree. Calls again until it is executed or replayed.
 class aftermath {
@@ -43,6 +59,8 @@ class aftermath {
   void check(std::string const& what);
 
  private:
+  void check_unproven(std::string const& what);
+
   context& context_;
   session& direct_;
   operation const& op_;

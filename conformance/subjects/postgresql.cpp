@@ -156,7 +156,8 @@ class postgresql_subject : public sql_subject {
     return declared_round_trips{.around_effect = 2 + resets,
                                 .standard_effect = 2,
                                 .replay = 2 + resets,
-                                .mismatch = 2 + resets};
+                                .mismatch = 2 + resets,
+                                .fixed = 1 + resets};
   }
 
   result<std::unique_ptr<session>> connect() override {

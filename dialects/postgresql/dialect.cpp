@@ -32,6 +32,21 @@ constexpr std::string_view find_sql =
     " completed_at_us, expires_at_us"
     " FROM {schema}.{prefix}record WHERE scope = $1 AND operation = $2 AND idem_key = $3";
 
+// The same without the last line: a taken key is 23505, which skips the rest of the pipeline.
+constexpr std::string_view claim_or_fail_sql =
+    "INSERT INTO {schema}.{prefix}record"
+    " (scope, operation, idem_key, attempt, fingerprint_version, fingerprint, canonical_request,"
+    " state, response_status, response_headers, has_body, created_at_us)"
+    " VALUES ($1, $2, $3, $4, $5, $6, $7, 0, 0, ''::bytea, 0,"
+    " (extract(epoch FROM statement_timestamp()) * 1000000)::bigint)";
+
+constexpr std::string_view find_of_another_sql =
+    "SELECT attempt, fingerprint_version, fingerprint, canonical_request, state,"
+    " response_status, response_headers, response_body, has_body, created_at_us,"
+    " completed_at_us, expires_at_us"
+    " FROM {schema}.{prefix}record WHERE scope = $1 AND operation = $2 AND idem_key = $3"
+    " AND attempt <> $4";
+
 // A row that is visible and whose writer is in progress was written by this transaction:
 // by itself, or (second line) by a subtransaction of it, whose id is 32 bits of an id with the
 // same epoch. A failure in the server keeps a COMMIT behind it from being obeyed;
@@ -154,6 +169,8 @@ constexpr statements sql{
     .guard = guard_sql,
     .rollback_to_guard = rollback_to_guard_sql,
     .release_guard = release_guard_sql,
+    .claim_or_fail = claim_or_fail_sql,
+    .find_of_another = find_of_another_sql,
 };
 
 constexpr traits facts{

@@ -116,4 +116,23 @@ numbered_statement number_placeholders(std::string_view sql) {
   return out;
 }
 
+std::string first_word(std::string_view sql) {
+  scanner scan(sql);
+  while (!scan.done()) {
+    bool const comment = scan.starts("--") || scan.starts("/*");
+    if (comment)
+      scan.skip_opaque();
+    else if (std::string_view(" \t\r\n\f\v;").contains(sql[scan.position()]))
+      scan.skip(1);
+    else
+      break;
+  }
+  std::string word;
+  for (; !scan.done() && is_name_char(sql[scan.position()]); scan.skip(1)) {
+    char const c = sql[scan.position()];
+    word += c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  }
+  return word;
+}
+
 }  // namespace idem::inline v1::postgresql::detail

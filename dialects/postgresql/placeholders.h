@@ -18,4 +18,7 @@ struct numbered_statement {
 /// https://www.postgresql.org/docs/15/sql-syntax-lexical.html
 numbered_statement number_placeholders(std::string_view sql);
 
+/// The statement's first word in upper case, behind white space, comments and empty statements.
+std::string first_word(std::string_view sql);
+
 }  // namespace idem::inline v1::postgresql::detail

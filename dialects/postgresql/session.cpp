@@ -12,15 +12,6 @@ namespace idem::inline v1::postgresql::detail {
 
 namespace {
 
-// For the statements between the two only: set_config(…, true) ends with the transaction, and the
-// inner call comes first because the outer one needs its result.
-// https://www.postgresql.org/docs/15/functions-admin.html#FUNCTIONS-ADMIN-SET
-constexpr std::string_view set_wait_sql =
-    "SELECT set_config('lock_timeout', $1, set_config('idem.lock_timeout',"
-    " current_setting('lock_timeout'), true) IS NOT NULL)";
-constexpr std::string_view restore_wait_sql =
-    "SELECT set_config('lock_timeout', current_setting('idem.lock_timeout'), true)";
-
 // What a server says unasked (notices, parameters, its farewell) is read in so many pieces at most.
 constexpr int most_idle_reads = 16;
 
@@ -56,13 +47,14 @@ std::unexpected<error> refuse(errc what, std::string message) {
   return std::unexpected(refusal_of(what, std::move(message)));
 }
 
+}  // namespace
+
 // Zero would wait for ever, and less than a millisecond is zero.
 // https://www.postgresql.org/docs/15/runtime-config-client.html#GUC-LOCK-TIMEOUT
-std::int64_t lock_timeout_of(std::chrono::milliseconds wait) {
-  return std::max<std::int64_t>(wait.count(), 1);
+std::array<parameter, 1> wait_parameters(call_limits const& limits) {
+  if (!limits.wait_limit) return {};
+  return {parameter(std::max<std::int64_t>(limits.wait_limit->count(), 1))};
 }
-
-}  // namespace
 
 call_limits soon() {
   return {.deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10)};
@@ -202,8 +194,7 @@ result<std::vector<rows>> postgresql_session::execute(std::span<statement const>
   if (auto able = ready(limits); !able) return std::unexpected(std::move(able).error());
   flush f;
   add_begin(f);
-  std::array<parameter, 1> wait;
-  if (limits.wait_limit) wait = {parameter(lock_timeout_of(*limits.wait_limit))};
+  auto const wait = wait_parameters(limits);
   if (limits.wait_limit) f.commands.push_back({set_wait_sql, wait});
   f.first = f.commands.size();
   for (auto const& one : all) f.commands.push_back({one.sql, one.parameters, false});

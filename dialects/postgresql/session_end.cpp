@@ -25,6 +25,12 @@ error not_committed(errc what, std::string message) {
 
 }  // namespace
 
+bool proves_undone(flush_answer const& answered, error const& e) noexcept {
+  bool const told = answered.failed && !e.native.sqlstate.empty();
+  return told && !answered.fatal && !e.native.sqlstate.starts_with("08") &&
+         e.advice != advice::resolve_first;
+}
+
 result<> postgresql_session::commit(std::span<statement const> last, call_limits const& limits) {
   read_rollback();
   if (!begin_.empty() && last.empty()) {  // nothing was ever sent
@@ -76,10 +82,7 @@ result<> postgresql_session::committed(flush const& f, flush_answer answered, st
   bool const told = answered.failed && !e.native.sqlstate.empty();
   bool const before_commit = told && *answered.failed < at_commit;
   e.phase = before_commit ? phase::save : phase::commit;
-  // An ERROR undid the transaction. The end of a session may be a pooler's word, put in the place
-  // of answers that it had lost: it proves nothing, wherever it stands.
-  bool const undone = told && !answered.fatal && !e.native.sqlstate.starts_with("08") &&
-                      e.advice != advice::resolve_first;
+  bool const undone = proves_undone(answered, e);
   e.certainty = undone ? certainty::rolled_back : certainty::in_doubt;
   if (answered.stale && undone) {
     if (auto* memory = connection_memory::of(conn_)) memory->forget_statements();

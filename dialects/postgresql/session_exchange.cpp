@@ -154,8 +154,9 @@ result<> exchange::send(std::span<command const> all) {
   commands_ = all.size();
   steps_.clear();
   bool sent = true;
-  for (std::size_t i = 0; i < ready.size() && sent; ++i) sent = post(ready[i], i);
-  if (sent && PQpipelineSync(conn_) == 1) return {};
+  for (std::size_t i = 0; i < ready.size() && sent; ++i)
+    sent = post(ready[i], i) && (!all[i].ends_part || post_sync());
+  if (sent && post_sync()) return {};
   leave_pipeline();
   return std::unexpected(lost(conn_));
 }
@@ -179,6 +180,11 @@ result<exchange::outgoing> exchange::make_ready(command const& c) const {
   if (remembers && out.statement == nullptr)
     out.statement = memory->add(c.sql, out.bound.bytes(), out.bound.count());
   return out;
+}
+
+bool exchange::post_sync() {
+  steps_.push_back({std::nullopt, nullptr, false, false});
+  return PQpipelineSync(conn_) == 1;
 }
 
 bool exchange::prepares_already(prepared_statement const* statement) const noexcept {
@@ -211,12 +217,12 @@ flush_answer exchange::receive(call_limits const& limits, impatience how) {
   out.results.resize(commands_);
   patience waits(*this, limits, how);
   for (auto const& s : steps_) {
+    out.complete = false;
     if (waits.ended() || PQstatus(conn_) == CONNECTION_BAD) break;
-    read_step(s, out, waits);
-  }
-  if (!waits.ended() && PQstatus(conn_) != CONNECTION_BAD) {
-    auto sync = next_result(waits);
-    out.complete = sync && PQresultStatus(sync.get()) == PGRES_PIPELINE_SYNC;
+    if (s.command)
+      read_step(s, out, waits);
+    else if (out.complete = read_sync(waits); !out.complete)
+      break;
   }
   out.complete = leave_pipeline() && out.complete;
   if (!out.complete && !out.why) out.why = lost(conn_);
@@ -230,6 +236,12 @@ flush_answer exchange::receive(call_limits const& limits, impatience how) {
     }
   }
   return out;
+}
+
+// The one result that no null follows.
+bool exchange::read_sync(patience& waits) {
+  auto const sync = next_result(waits);
+  return sync && PQresultStatus(sync.get()) == PGRES_PIPELINE_SYNC;
 }
 
 // A command's results end with a null.
@@ -256,7 +268,7 @@ void exchange::note(step const& s, result_ptr got, flush_answer& out) {
       }
       if (s.statement != nullptr && has_binary_columns(got.get()))
         s.statement->binary_answer = true;
-      out.results[s.command] = std::move(got);
+      out.results[*s.command] = std::move(got);
       return;
     case PGRES_COPY_IN:
     case PGRES_COPY_OUT:

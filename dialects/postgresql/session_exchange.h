@@ -21,6 +21,8 @@ struct command {
   std::span<parameter const> parameters;
   bool ours = true;   ///< the session's or the protocol's, no effect's
   bool once = false;  ///< never prepared: it must work where the server has lost its names
+  /// A Sync goes behind it, as behind the last: what follows is run even if this part failed.
+  bool ends_part = false;
 };
 
 /// What came back for a flush.
@@ -57,9 +59,9 @@ class exchange {
   bool cancelled() const noexcept { return cancelled_.has_value(); }
 
  private:
-  // What libpq was given, in order.
+  // What libpq was given, in order. A Sync has no command.
   struct step {
-    std::size_t command;
+    std::optional<std::size_t> command;
     prepared_statement* statement;  ///< null: sent unprepared
     bool prepares;
     bool known;  ///< was known to the server when it was sent
@@ -76,9 +78,11 @@ class exchange {
 
   result<outgoing> make_ready(command const&) const;
   bool post(outgoing const&, std::size_t place);
+  bool post_sync();
   bool prepares_already(prepared_statement const*) const noexcept;
   bool leave_pipeline() noexcept;
   void read_step(step const&, flush_answer&, patience&);
+  bool read_sync(patience&);
   void note(step const&, result_ptr, flush_answer&);
   result_ptr next_result(patience&);
 

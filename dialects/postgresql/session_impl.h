@@ -3,6 +3,7 @@
 
 #include <libpq-fe.h>
 
+#include <array>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -17,6 +18,22 @@ namespace idem::inline v1::postgresql::detail {
 /// For the answer to a ROLLBACK or a reset: the server has nothing to wait for.
 call_limits soon();
 
+/// For the statements between the two only: set_config(…, true) ends with the transaction, and the
+/// inner call comes first because the outer one needs its result.
+/// https://www.postgresql.org/docs/15/functions-admin.html#FUNCTIONS-ADMIN-SET
+inline constexpr std::string_view set_wait_sql =
+    "SELECT set_config('lock_timeout', $1, set_config('idem.lock_timeout',"
+    " current_setting('lock_timeout'), true) IS NOT NULL)";
+inline constexpr std::string_view restore_wait_sql =
+    "SELECT set_config('lock_timeout', current_setting('idem.lock_timeout'), true)";
+
+/// The wait limit as `set_wait_sql` takes it.
+std::array<parameter, 1> wait_parameters(call_limits const&);
+
+/// Does the answer prove that nothing of the transaction stays? An ERROR undid it. The end of a
+/// session may be a pooler's word, put in the place of answers that it had lost: it proves nothing.
+bool proves_undone(flush_answer const&, error const&) noexcept;
+
 class postgresql_session final : public session {
  public:
   enum class owner : std::uint8_t { session, caller };
@@ -30,6 +47,7 @@ class postgresql_session final : public session {
   result<> commit(std::span<statement const> last, call_limits const&) override;
   result<> rollback() noexcept override;
   result<std::vector<rows>> execute(std::span<statement const>, call_limits const&) override;
+  result<whole_answer> run_whole(whole_transaction const&, call_limits const&) override;
   result<> reset() noexcept override;
   void* native_handle() noexcept override;
   std::optional<error> pending_error() noexcept override;
@@ -52,6 +70,7 @@ class postgresql_session final : public session {
   result<> send_rollback();
   result<> run_now(std::string_view sql);
   result<> committed(flush const&, flush_answer, std::size_t saves);
+  result<flush_answer> send_whole(flush const&, std::size_t commit, call_limits const&);
   void ended() noexcept;
 
   PGconn* conn_;

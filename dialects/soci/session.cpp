@@ -189,6 +189,18 @@ result<> soci_session::commit(std::span<statement const> last, call_limits const
   return committed;
 }
 
+result<whole_answer> soci_session::run_whole(whole_transaction const& whole,
+                                             call_limits const& limits) {
+  auto p = port();
+  if (!p) return std::unexpected(std::move(p).error());
+  auto answered = (*p)->run_whole(whole, limits);
+  if (answered && answered->failure)
+    cancelled_ = cancelled_ || answered->failure->what == errc::cancelled ||
+                 answered->failure->what == errc::deadline_exceeded;
+  settle();
+  return answered;
+}
+
 // A port whose connection was replaced is closed, which rolls back what it may still hold; on the
 // new connection the effect may have begun something, too.
 result<> soci_session::rollback() noexcept try {

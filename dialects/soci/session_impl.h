@@ -76,6 +76,7 @@ class soci_session final : public session {
   result<> commit(std::span<statement const> last, call_limits const&) override;
   result<> rollback() noexcept override;
   result<std::vector<rows>> execute(std::span<statement const>, call_limits const&) override;
+  result<whole_answer> run_whole(whole_transaction const&, call_limits const&) override;
   result<> reset() noexcept override;
   void* native_handle() noexcept override;
   std::optional<error> pending_error() noexcept override;

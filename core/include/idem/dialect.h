@@ -78,6 +78,11 @@ struct statements {
   std::string_view guard;
   std::string_view rollback_to_guard;
   std::string_view release_guard;
+  /// As `claim`, but fails with `unique_violation` where the key is taken, so that what was sent
+  /// behind it is not run. Only where sessions can `run_whole`.
+  std::string_view claim_or_fail = {};
+  /// scope, operation, key, attempt. As `find`, of another attempt only.
+  std::string_view find_of_another = {};
 };
 
 /// The columns that `find` and `read_winner` return, in this order.

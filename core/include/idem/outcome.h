@@ -64,7 +64,8 @@ struct open {};
 /// No record, and the engine proves that no open transaction can still write one of the
 /// attempts: the request was not executed and may be run again.
 struct absent {};
-/// No record, and no proof: the old COMMIT may still arrive.
+/// No record, and no proof: the old COMMIT may still arrive. Run the request again: whichever of
+/// the two commits first, the other cannot.
 struct unproven {};
 }  // namespace resolved
 

@@ -57,6 +57,27 @@ struct statement {
   std::span<parameter const> parameters;
 };
 
+/// One transaction of which every statement is known before it begins.
+struct whole_transaction {
+  idem::isolation isolation = idem::isolation::engine_default;
+  /// Fails where the key is taken. The wait limit bounds it alone.
+  statement claim;
+  std::span<statement const> effect;
+  /// Fails in the server unless exactly one row matches.
+  statement save;
+  /// Read outside the transaction when it has ended.
+  statement look;
+};
+
+/// What became of it.
+struct whole_answer {
+  /// Nothing if it is committed. The phase says where it failed: `claim`, `effect`, `save`,
+  /// `commit`; the certainty is `rolled_back` or `in_doubt`.
+  std::optional<error> failure;
+  /// What `look` found, if it was answered.
+  std::optional<rows> found;
+};
+
 /// The port: one connection, used by one thread at a time, at most one transaction.
 ///
 /// Errors that come from the server carry its native codes and the dialect's meaning of them;
@@ -91,6 +112,13 @@ class session {
   /// commit by itself: if that transaction is gone, `transaction_replaced`, nothing sent.
   [[nodiscard]] virtual result<std::vector<rows>> execute(std::span<statement const>,
                                                           call_limits const&) = 0;
+
+  /// Runs all of it in one round trip, on an idle session: begin, claim, effect, save, COMMIT and
+  /// then the look. A statement that fails keeps those behind it from being run, COMMIT too.
+  /// Errors, nothing sent: `unsupported` where the driver or engine cannot; `invalid_argument` for
+  /// a statement that begins or ends a transaction; as `begin`.
+  [[nodiscard]] virtual result<whole_answer> run_whole(whole_transaction const&,
+                                                       call_limits const&);
 
   /// Makes the session as new for the next user: no transaction, settings as configured. An
   /// error means that it must be discarded.

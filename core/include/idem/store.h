@@ -70,6 +70,15 @@ template <class F>
 concept effect = std::invocable<F&, transaction&> &&
                  detail::is_answer<std::remove_cvref_t<std::invoke_result_t<F&, transaction&>>>;
 
+/// An effect that is known before the operation begins: its statements, with `?` placeholders,
+/// and the response that is stored if none of them fails. What they depend on must be in the
+/// statements: one that matches no row is a success. The statements are a view and must outlive the
+/// call.
+struct fixed_effect {
+  std::span<statement const> statements;
+  idem::response response;
+};
+
 /// What becomes of a refusal.
 enum class refusal_policy : std::uint8_t {
   roll_back,  ///< nothing is stored: the next call runs the effect again
@@ -161,6 +170,15 @@ class store {
       return run_erased(source, r, detail::effect_ref(f), options);
     }
   }
+
+  /// As `run`, with an effect that is known beforehand: where the session can (PostgreSQL), in one
+  /// round trip, a replay's and a mismatch's answer included; elsewhere as `run` does it.
+  /// A statement that begins or ends a transaction is refused with `invalid_argument` there, and is
+  /// `transaction_replaced` elsewhere. What is in doubt is found out by calling this again: it may
+  /// be `unproven` for `resolve` (see `attempt_id::travels_whole`). `response_too_large` comes
+  /// before anything is sent. The time that the claim waited is not told to the observer.
+  [[nodiscard]] result<outcome> run_fixed(session_source&, request const&, fixed_effect const&,
+                                          run_options const& = {}) const;
 
   /// Takes the identity inside the caller's transaction. Every outcome is provisional until
   /// that transaction is committed. A replay or mismatch leaves it usable.

@@ -131,6 +131,12 @@ class context {
   call run(session_source&, operation const&, effect_function const&, run_options const& = {});
   call run(session&, operation const&, effect_function const&, run_options const& = {});
 
+  /// `run_fixed` with the standard effect's statements, and with `last` behind them.
+  call run_fixed(session_source&, operation const&, run_options const& = {},
+                 std::optional<fixed_part> last = {});
+  call run_fixed(session&, operation const&, run_options const& = {},
+                 std::optional<fixed_part> last = {});
+
   /// The standard effect: counts the call, draws a nonce, writes one ledger row, answers 200
   /// with the nonce as body.
   effect_function standard_effect(operation const&);
@@ -198,6 +204,7 @@ class context {
   void check_history_of(std::string const& tag);
   void check_sessions();
   call noted(operation const&, result<outcome>);
+  std::string make_nonce();
 
   subject& subject_;
   contract& contract_;

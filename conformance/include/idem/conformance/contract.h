@@ -31,6 +31,8 @@ class contract {
 
   [[nodiscard]] virtual result<outcome> run(session_source&, request const&, effect_function const&,
                                             run_options const&) = 0;
+  [[nodiscard]] virtual result<outcome> run_fixed(session_source&, request const&,
+                                                  fixed_effect const&, run_options const&) = 0;
   [[nodiscard]] virtual result<claim_result> claim(transaction&, request const&,
                                                    claim_options const&) = 0;
   [[nodiscard]] virtual result<attempt_id> complete(transaction&, claim_token&&,
@@ -59,6 +61,8 @@ class contract_decorator : public contract {
   [[nodiscard]] result<fingerprint> fingerprint_of(request const&, fingerprint_version) override;
   [[nodiscard]] result<outcome> run(session_source&, request const&, effect_function const&,
                                     run_options const&) override;
+  [[nodiscard]] result<outcome> run_fixed(session_source&, request const&, fixed_effect const&,
+                                          run_options const&) override;
   [[nodiscard]] result<claim_result> claim(transaction&, request const&,
                                            claim_options const&) override;
   [[nodiscard]] result<attempt_id> complete(transaction&, claim_token&&, response const&) override;
@@ -90,6 +94,10 @@ class session_decorator : public session {
   [[nodiscard]] result<std::vector<rows>> execute(std::span<statement const> s,
                                                   call_limits const& l) override {
     return real_->execute(s, l);
+  }
+  [[nodiscard]] result<whole_answer> run_whole(whole_transaction const& t,
+                                               call_limits const& l) override {
+    return real_->run_whole(t, l);
   }
   [[nodiscard]] result<> reset() noexcept override { return real_->reset(); }
   void* native_handle() noexcept override { return real_->native_handle(); }

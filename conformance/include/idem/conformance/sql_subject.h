@@ -59,6 +59,7 @@ class sql_subject : public subject {
   table_names names() const override { return {"", "idem_conformance_"}; }
   [[nodiscard]] result<> prepare() override;
   [[nodiscard]] result<> write(transaction&, ledger_row const&) override;
+  std::vector<kept_statement> fixed(dialect const&, fixed_part, ledger_row const&) const override;
   [[nodiscard]] result<std::vector<ledger_row>> ledger(session&) override;
   [[nodiscard]] result<std::int64_t> balance(session&) override;
   [[nodiscard]] result<std::optional<std::string>> record_row(session&, identity const&) override;

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include <idem/conformance/kept_statement.h>
 #include <idem/identity.h>
 #include <idem/schema.h>
 #include <idem/session.h>
@@ -53,6 +54,9 @@ struct declared_round_trips {
   std::size_t standard_effect = 0;  ///< of `subject::write`
   std::size_t replay = 0;           ///< with what is left for after the answer
   std::size_t mismatch = 0;
+  /// An operation with a fixed effect, replayed and mismatched too; 0 if it takes as many as one
+  /// with any other effect.
+  std::size_t fixed = 0;
 };
 
 /// A setting or version read from the server, never assumed.
@@ -84,6 +88,9 @@ struct session_setting {
   /// What `session::reset` undoes. Anything else stays, and must do no harm.
   bool restored = true;
 };
+
+/// What a fixed effect of the suite consists of.
+enum class fixed_part : std::uint8_t { write, break_constraint, break_at_commit, commit };
 
 /// How an effect may end the transaction that it was lent.
 enum class ending : std::uint8_t { commit, rollback, commit_and_begin };
@@ -129,6 +136,9 @@ class subject {
   // The effect and the observer's reading.
   /// Appends to the ledger and adds the amount to the balance.
   [[nodiscard]] virtual result<> write(transaction&, ledger_row const&) = 0;
+  /// The statements of that part, for a session of that dialect; nothing if no statement does it.
+  virtual std::vector<kept_statement> fixed(dialect const&, fixed_part,
+                                            ledger_row const& = {}) const = 0;
   /// All rows that this session sees: inside a transaction its own writes too.
   [[nodiscard]] virtual result<std::vector<ledger_row>> ledger(session&) = 0;
   [[nodiscard]] virtual result<std::int64_t> balance(session&) = 0;
