@@ -23,7 +23,14 @@ postgresql_check() {
     fail "$name: no $bin/postgres; install the Debian package ${packages[0]}"
 }
 
+# A German locale for the server alone: the system's locales stay as they are.
+make_german_locale() {
+  make_folder "$home/locale" 755
+  in_server localedef -i de_DE -f UTF-8 "$inside/locale/de_DE.utf8"
+}
+
 postgresql_make() {
+  make_german_locale || return
   make_folder "$home/run" 700
   make_folder "$home/data" 700
   in_server "$bin/initdb" -D "$inside/data" -U postgres -A trust -E UTF8 --locale=C.UTF-8 --no-sync
@@ -79,8 +86,9 @@ postgresql_is_durable() {
   [[ $(sql postgres <<<'SHOW fsync') == on ]]
 }
 
-postgresql_fill() {
+postgresql_started() {
   local password
+  [[ ! -f $own/made ]] || return 0
   password=$(<"$own/password")
   sql postgres >>"$own/make.log" 2>&1 <<TEXT || fail "$name: no databases; see $own/make.log"
 SET password_encryption = 'scram-sha-256';

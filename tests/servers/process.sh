@@ -52,14 +52,6 @@ make_folder() {
   chmod "$2" "$1"
 }
 
-# A German locale for the server alone: the system's locales stay as they are.
-make_german_locale() {
-  [[ ! -d $home/locale/de_DE.utf8 ]] || return 0
-  make_folder "$home/locale" 755
-  in_server localedef -i de_DE -f UTF-8 "$inside/locale/de_DE.utf8" ||
-    fail "$name: localedef could not make the locale de_DE.UTF-8"
-}
-
 # --- processes -------------------------------------------------------------------------------
 
 # Processes of the server's user that work in its data folder: they are ours, whatever their name.
@@ -68,19 +60,25 @@ processes() {
     2>/dev/null | cut -d / -f 3 || true
 }
 
+works_here() {
+  [[ $(readlink "/proc/$1/cwd") == "$home/data" ]]
+}
+
 # Sets `pid`, if the pid file names a living process that works in the server's data folder.
 find_running() {
   pid=$(head -n 1 "$home/$pid_file" 2>/dev/null) || return 1
-  [[ $pid =~ ^[0-9]+$ && $(readlink "/proc/$pid/cwd") == "$home/data" ]]
+  [[ $pid =~ ^[0-9]+$ ]] && works_here "$pid"
 }
 
 answers() {
   find_running && "${kind}_answers" >/dev/null 2>&1
 }
 
+# await_gone <seconds> [<process>]. One that is about to end belongs to root for the kernel, and
+# still has its files.
 await_gone() {
   local end=$((SECONDS + $1))
-  while [[ -n $(processes) ]]; do
+  while [[ -n $(processes) ]] || { (($# > 1)) && works_here "$2"; }; do
     ((SECONDS < end)) || return 1
     sleep 0.1
   done
@@ -88,12 +86,22 @@ await_gone() {
 
 stop() {
   find_running || return 0
+  # A member of a cluster that has lost the majority would wait for the others.
+  [[ -z $cluster ]] || answers || stop_signal=KILL
   kill -s "$stop_signal" "$pid"
-  await_gone 30 || fail "$name: still there 30 s after $stop_signal to process $pid; see $own/log"
+  await_gone 30 "$pid" || fail "$name: still there 30 s after $stop_signal to process $pid; see $own/log"
 }
 
 port_is_free() {
   ! grep -qsiE ":$(printf '%04X' "$1") [0-9A-F]+:[0-9A-F]{4} 0A" /proc/net/tcp /proc/net/tcp6
+}
+
+# ports_are_free <first>: as many as the server needs
+ports_are_free() {
+  local at
+  for ((at = $1; at < $1 + port_count; at++)); do
+    port_is_free "$at" || return
+  done
 }
 
 # Below the ports that the kernel gives to clients. Each state folder begins at another place, so
@@ -102,7 +110,7 @@ choose_port() {
   local from=$((16#$(digest "$own" | cut -c 1-6))) at
   for ((at = 0; at < 1000; at++)); do
     port=$((20000 + (from + at) % 10000))
-    ! port_is_free "$port" || return 0
+    ! ports_are_free "$port" || return 0
   done
   fail "$name: no free port between 20000 and 29999"
 }
@@ -129,7 +137,7 @@ start_once() {
   disown
   ! await_answer "$process" || return 0
   kill -s "$stop_signal" "$process" 2>/dev/null || true
-  await_gone 10 || kill -s KILL "$process" 2>/dev/null || true
+  await_gone 10 "$process" || kill -s KILL "$process" 2>/dev/null || true
   return 1
 }
 
@@ -137,8 +145,9 @@ start() {
   local try
   await_gone 30 || fail "$name: processes of a crashed server do not end: $(processes | xargs)"
   # As long as nobody has reaped a killed server, a new one takes it for alive.
-  rm -f "$home/$pid_file" "$home"/run/.s.*
-  if [[ -z $port ]] || ! port_is_free "$port"; then choose_port; fi
+  rm -f "$home/$pid_file"
+  find "$home/run" -mindepth 1 -delete
+  if [[ -z $port ]] || ! ports_are_free "$port"; then choose_port; fi
   for try in 1 2 3; do
     ! start_once || return 0
     # Another server may have taken the port since it was looked at.
