@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <idem/conformance/context.h>
+#include <idem/conformance/kept_statement.h>
 
 #include <algorithm>
 #include <iterator>

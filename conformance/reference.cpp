@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "conformance/reference.h"
 
+#include <idem/conformance/kept_statement.h>
 #include <idem/memory.h>
 
 #include <array>

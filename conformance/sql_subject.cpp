@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+#include <idem/conformance/kept_statement.h>
 #include <idem/conformance/sql_subject.h>
 
 #include <algorithm>

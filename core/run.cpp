@@ -204,14 +204,6 @@ result<outcome> run_operation::not_visible() {
                  "trigger or a view in place of idem's table"));
 }
 
-// The claim waited for every older transaction of this identity, so none can commit later, unless
-// its own claim was still on its way.
-void run_operation::claimed() noexcept {
-  bool const proves = doubt_ && core_.facts.claim_proves_absence &&
-                      std::ranges::none_of(doubt_->attempts, &attempt_id::travels_whole);
-  if (proves) doubt_.reset();
-}
-
 result<outcome> run_operation::after_claim() {
   if (!core_.facts.pipelines) {
     if (auto marked = run_one(*state_->session, core_.sql.savepoint, limits_); !marked)

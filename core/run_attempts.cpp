@@ -37,6 +37,20 @@ void run_operation::remember_doubt(error const& e) {
   notify(observer_, "on_in_doubt", [&](observer& o) { o.on_in_doubt(*doubt_); });
 }
 
+void run_operation::doubt_commit(error& e) const {
+  e.what = errc::commit_in_doubt;
+  e.advice = advice::resolve_first;
+  e.attempts = {attempt_};
+}
+
+// The claim waited for every older transaction of this identity, so none can commit later, unless
+// its own claim was still on its way.
+void run_operation::claimed() noexcept {
+  bool const proves = doubt_ && core_.facts.claim_proves_absence &&
+                      std::ranges::none_of(doubt_->attempts, &attempt_id::travels_whole);
+  if (proves) doubt_.reset();
+}
+
 result<void> run_operation::patience() const {
   error e;
   e.phase = phase::begin;

@@ -6,12 +6,6 @@
 
 namespace idem::inline v1::detail {
 
-void run_operation::doubt_commit(error& e) const {
-  e.what = errc::commit_in_doubt;
-  e.advice = advice::resolve_first;
-  e.attempts = {attempt_};
-}
-
 // Nothing: the session cannot, and was sent nothing.
 std::optional<result<outcome>> run_operation::in_one_trip(session& s) {
   claim_input const input{&request_, attempt_, options_.write_version,

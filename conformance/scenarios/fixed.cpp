@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+#include <idem/conformance/kept_statement.h>
 // FIX: operations whose effect is known before they begin.
 #include <array>
 #include <barrier>

@@ -11,13 +11,14 @@
 #include <string_view>
 #include <vector>
 
-#include <idem/conformance/kept_statement.h>
 #include <idem/identity.h>
 #include <idem/schema.h>
 #include <idem/session.h>
 #include <idem/transaction.h>
 
 namespace idem::inline v1::conformance {
+
+class kept_statement;
 
 /// Something an engine can show. Declared by the subject and tested both ways: a scenario that
 /// needs it runs where it is declared; elsewhere a probe must find it absent.
