@@ -124,6 +124,8 @@ result<whole_answer> postgresql_session::run_whole(whole_transaction const& whol
     e.certainty = certainty::in_doubt;
     return whole_answer{std::move(e), std::nullopt};
   }
+  // An effect that ends the transaction can leave one behind the ROLLBACK.
+  if (usable() && PQtransactionStatus(conn_) != PQTRANS_IDLE && !rollback()) broken_ = true;
   whole_answer out{failure_of(*answered, at), std::nullopt};
   if (auto* const look = answered->results[at.look].get(); look != nullptr && out.failure)
     if (auto found = read_rows(look)) out.found = std::move(*found);

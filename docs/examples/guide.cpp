@@ -5,6 +5,7 @@
 #include <idem/sqlite.h>
 #include <idem/store.h>
 
+#include <array>
 #include <cstdlib>
 #include <iostream>
 
@@ -46,6 +47,28 @@ void operation() {
   // [run]
   expect(outcome && std::holds_alternative<idem::executed>(*outcome), "the first call executes");
   auto again = store.run(*pool, request, effect, options);
+  expect(again && std::holds_alternative<idem::replayed>(*again), "the second call replays");
+}
+
+void known_beforehand() {
+  auto sessions_owner = idem::sqlite::open_pool("sqlite::memory:").value();
+  auto& sessions = *sessions_owner;
+  auto const store = prepare(sessions);
+  {
+    auto session = idem::session_lease::acquire(sessions, {}).value();
+    idem::statement const table{"CREATE TABLE account (balance INTEGER)", {}};
+    session->execute(std::span(&table, 1), {}).value();
+  }
+  auto const request =
+      idem::request::from_bytes({"tenant-7", "debit:v1", "order-4711"}, "100").value();
+  // [fixed]
+  std::array<idem::parameter, 1> const amount{-100};
+  std::array<idem::statement, 1> const statements{
+      idem::statement{"UPDATE account SET balance = balance + ?", amount}};
+  auto fixed = store.run_fixed(sessions, request, {statements, {200, {}, "debited"}});
+  // [fixed]
+  expect(fixed && std::holds_alternative<idem::executed>(*fixed), "the fixed effect is executed");
+  auto again = store.run_fixed(sessions, request, {statements, {200, {}, "debited"}});
   expect(again && std::holds_alternative<idem::replayed>(*again), "the second call replays");
 }
 
@@ -94,6 +117,7 @@ void without_a_database() {
 
 int main() {
   operation();
+  known_beforehand();
   own_transaction();
   without_a_database();
   std::cout << "as the guide says\n";

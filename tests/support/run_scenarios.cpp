@@ -328,7 +328,7 @@ std::span<scenario const> run_scenarios() { return scenarios; }
 stored earlier_record(idem::request const& r, idem::fingerprint_version version,
                       idem::record_state state) {
   stored row;
-  row.attempt = std::string(16, 'e');
+  row.attempt = std::string(16, 'd');
   row.version = version;
   row.fingerprint = as_bytes(r.fingerprint(version).value().digest);
   row.state = static_cast<std::int64_t>(state);

@@ -18,7 +18,7 @@ using idem::record_state;
 /// The attempt of `earlier_record`.
 idem::attempt_id const our_attempt = [] {
   idem::attempt_id id;
-  id.bytes.fill(std::byte{'e'});
+  id.bytes.fill(std::byte{'d'});
   return id;
 }();
 idem::attempt_id const no_attempt = idem::attempt_id{};
