@@ -40,6 +40,8 @@ std::string_view to_string(fault_action action) noexcept {
       return "cut by a reset";
     case fault_action::cut_fin:
       return "cut by an end";
+    case fault_action::replace:
+      return "replace";
     case fault_action::swallow:
       return "swallow";
     case fault_action::hold:

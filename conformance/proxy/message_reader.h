@@ -9,13 +9,12 @@
 #include <string>
 #include <string_view>
 
+#include <idem/conformance/wire.h>
+
 namespace idem::inline v1::conformance {
 
 enum class direction : std::uint8_t { to_server, to_client };
 std::string_view to_string(direction) noexcept;
-
-/// What a connection speaks. `segments`: nothing is known of it, each read is one message.
-enum class wire_protocol : std::uint8_t { postgresql, segments };
 
 /// Stand for the type letter of what has none. No protocol here uses them as letters.
 namespace message_type {

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include <idem/conformance/wire.h>
 #include <idem/identity.h>
 #include <idem/schema.h>
 #include <idem/session.h>
@@ -39,12 +40,6 @@ enum class capability : std::uint8_t {
   alter_table,      ///< what a prepared statement reads can change its columns
   unread_results,   ///< a session can be given back with results unread
   wire,             ///< the suite can stand between the client and the server
-};
-
-/// Where a server listens whose wire the suite can read and cut.
-struct wire_place {
-  std::string host;
-  std::uint16_t port = 0;
 };
 
 /// What one operation costs, in round trips, with its statements prepared before.
