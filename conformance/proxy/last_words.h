@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include <idem/conformance/wire.h>
+#include <idem/conformance/subject.h>
 
 namespace idem::inline v1::conformance {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include <idem/conformance/wire.h>
+#include <idem/conformance/subject.h>
 
 namespace idem::inline v1::conformance {
 

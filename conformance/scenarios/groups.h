@@ -18,6 +18,7 @@ std::span<scenario const> identity_scenarios();
 std::span<scenario const> size_scenarios();
 std::span<scenario const> empty_scenarios();
 std::span<scenario const> unknown_scenarios();
+std::span<scenario const> crash_scenarios();
 std::span<scenario const> pool_scenarios();
 std::span<scenario const> throughput_scenarios();
 

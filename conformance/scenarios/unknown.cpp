@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// UNK, CRS, THR: the answer that never came, and what an answer costs.
+// UNK, THR: the answer that never came, and what an answer costs.
 #include <algorithm>
 #include <array>
 #include <thread>
