@@ -124,6 +124,7 @@ void connection::take(half& h, piece const& p) {
     (held ? h.kept_refusal : back.out) += p.refusal;
     if (!held) flush(back);
   }
+  if (p.closes && !held) return cut(direction::to_client, false);
   h.unfinished = !p.ends;
   if (p.ends && std::exchange(h.strikes_at_end, false)) strike(h);
   if (p.ends && std::exchange(h.replaces_at_end, false)) replace();

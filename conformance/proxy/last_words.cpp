@@ -5,6 +5,8 @@
 #include <string_view>
 #include <utility>
 
+#include "conformance/proxy/mysql_packets.h"
+
 namespace idem::inline v1::conformance {
 
 namespace {
@@ -35,16 +37,36 @@ last_words fatal(std::string whose, std::string sqlstate, std::string_view text,
   return {std::move(whose), std::move(sqlstate), error_response(fields)};
 }
 
-}  // namespace
+std::vector<last_words> in_mysql() {
+  // The codes: https://dev.mysql.com/doc/mysql-errors/8.4/en/client-error-reference.html and
+  // https://dev.mysql.com/doc/mysql-errors/8.4/en/server-error-reference.html
+  return {
+      {"a proxy's 2013", "HY000",
+       mysql_error(1, 2013, "HY000", "Lost connection to MySQL server during query")},
+      {"a server's 1053", "08S01", mysql_error(1, 1053, "08S01", "Server shutdown in progress")}};
+}
 
-std::vector<last_words> last_words_in(wire_protocol protocol) {
-  if (protocol != wire_protocol::postgresql) return {};
+std::vector<last_words> in_postgresql() {
   // PgBouncer gives severity, code and text and not the severity that no language translates:
   // send_pooler_error in https://github.com/pgbouncer/pgbouncer/blob/master/src/proto.c
   return {fatal("a pooler's 08P01", "08P01", "server conn crashed?", false),
           fatal("a pooler's 57P01", "57P01", "the connection is closed", false),
           fatal("a server's 57P01", "57P01", "terminating connection due to administrator command",
                 true)};
+}
+
+}  // namespace
+
+std::vector<last_words> last_words_in(wire_protocol protocol) {
+  switch (protocol) {
+    case wire_protocol::postgresql:
+      return in_postgresql();
+    case wire_protocol::mysql:
+      return in_mysql();
+    case wire_protocol::segments:
+      break;
+  }
+  return {};
 }
 
 }  // namespace idem::inline v1::conformance

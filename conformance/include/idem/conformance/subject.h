@@ -43,7 +43,7 @@ enum class capability : std::uint8_t {
 };
 
 /// What a connection speaks. `segments`: nothing is known of it, each read is one message.
-enum class wire_protocol : std::uint8_t { postgresql, segments };
+enum class wire_protocol : std::uint8_t { postgresql, mysql, segments };
 
 /// Where a server listens whose wire the suite can read and cut.
 struct wire_place {
