@@ -2,12 +2,14 @@
 #include "conformance/process.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <utility>
 
 extern char** environ;
@@ -61,20 +63,42 @@ result<child_process> child_process::start(std::vector<std::string> const& comma
   return fail(errc::configuration, "the worker command cannot be started: " + command[0]);
 }
 
-result<std::string> child_process::output() {
+// Until it has ended: the pipe's other end is its own.
+std::string child_process::read_all(std::function<bool()> const& dies) {
   std::string text;
   std::array<char, 4096> buffer{};
+  bool lives = static_cast<bool>(dies);
   for (;;) {
+    pollfd one{read_end_, POLLIN, 0};
+    if (lives && poll(&one, 1, 0) == 0) {
+      if (!dies()) continue;
+      lives = false;
+      kill(pid_, SIGKILL);
+    }
     ssize_t const got = read(read_end_, buffer.data(), buffer.size());
     if (got > 0) text.append(buffer.data(), static_cast<std::size_t>(got));
     if (got == 0 || (got < 0 && errno != EINTR)) break;
   }
   close(std::exchange(read_end_, -1));
+  return text;
+}
+
+result<std::string> child_process::output() {
+  auto ended = end({});
+  if (!ended) return std::unexpected(std::move(ended).error());
+  if (!ended->killed) return std::move(ended->output);
+  return fail(errc::statement_failed, "a worker process was killed: " + ended->output);
+}
+
+result<child_end> child_process::end(std::function<bool()> const& dies) {
+  auto text = read_all(dies);
   int status = 0;
   pid_t const pid = std::exchange(pid_, -1);
   while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
   }
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return text;
+  bool const killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+  if (killed || (WIFEXITED(status) && WEXITSTATUS(status) == 0))
+    return child_end{killed, std::move(text)};
   return fail(errc::statement_failed, "a worker process failed: " + text);
 }
 

@@ -28,6 +28,12 @@ result<> subject::conflict_at_commit(transaction&) {
 result<> subject::kill_session(session&) {
   return cannot("this engine has no server that could end a session");
 }
+result<bool> subject::has_session(std::string const&) {
+  return cannot("this engine does not tell which sessions there are");
+}
+result<> subject::watch_writes(std::function<void()>) {
+  return cannot("this engine does not write its files inside this process");
+}
 result<> subject::leave_unread(session&) {
   return cannot("this engine's sessions leave nothing unread");
 }

@@ -15,10 +15,11 @@ namespace {
 
 std::vector<scenario> collect() {
   std::vector<scenario> all;
-  for (auto group : {self_scenarios(), replay_scenarios(), mismatch_scenarios(),
-                     rollback_scenarios(), concurrency_scenarios(), isolation_scenarios(),
-                     identity_scenarios(), size_scenarios(), empty_scenarios(), fixed_scenarios(),
-                     unknown_scenarios(), pool_scenarios(), throughput_scenarios()})
+  for (auto group :
+       {self_scenarios(), replay_scenarios(), mismatch_scenarios(), rollback_scenarios(),
+        concurrency_scenarios(), isolation_scenarios(), identity_scenarios(), size_scenarios(),
+        empty_scenarios(), fixed_scenarios(), unknown_scenarios(), crash_scenarios(),
+        pool_scenarios(), throughput_scenarios()})
     all.insert(all.end(), group.begin(), group.end());
   return all;
 }

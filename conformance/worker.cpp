@@ -7,10 +7,12 @@
 #include <cstdlib>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include <idem/conformance/suite.h>
 
+#include "conformance/mortality.h"
 #include "conformance/process.h"
 
 namespace idem::inline v1::conformance {
@@ -23,19 +25,30 @@ result<std::string> context::worker(std::vector<std::string> arguments) {
   return std::move(workers({std::move(arguments)}).front());
 }
 
+result<child_process> context::start_worker(std::vector<std::string> own) {
+  auto command = worker_;
+  for (std::string part :
+       {std::string("--scope"), scope_, std::string("--seed"), std::to_string(random_()),
+        std::string("--saboteur"), saboteur_.empty() ? "none" : saboteur_})
+    command.push_back(std::move(part));
+  std::ranges::move(own, std::back_inserter(command));
+  // A URL can hold a password, and everybody can read a command line.
+  return child_process::start(command,
+                              std::string(worker_target_variable) + "=" + subject_.worker_target());
+}
+
+result<worker_end> context::mortal_worker(std::vector<std::string> arguments,
+                                          std::function<bool()> const& dies) {
+  auto child = start_worker(std::move(arguments));
+  if (!child) return std::unexpected(std::move(child).error());
+  auto ended = child->end(dies);
+  if (!ended) return std::unexpected(std::move(ended).error());
+  return worker_end{ended->killed, std::move(ended->output)};
+}
+
 std::vector<result<std::string>> context::workers(std::vector<std::vector<std::string>> arguments) {
   std::vector<result<child_process>> started;
-  for (auto& own : arguments) {
-    auto command = worker_;
-    for (std::string part :
-         {std::string("--scope"), scope_, std::string("--seed"), std::to_string(random_()),
-          std::string("--saboteur"), saboteur_.empty() ? "none" : saboteur_})
-      command.push_back(std::move(part));
-    std::ranges::move(own, std::back_inserter(command));
-    // A URL can hold a password, and everybody can read a command line.
-    started.push_back(child_process::start(
-        command, std::string(worker_target_variable) + "=" + subject_.worker_target()));
-  }
+  for (auto& own : arguments) started.push_back(start_worker(std::move(own)));
   std::vector<result<std::string>> outputs;
   for (auto& child : started) {
     if (child)
@@ -75,6 +88,7 @@ class worker {
     contract_ = make_contract(std::move(*store));
     if (auto const* s = find_saboteur(options_["saboteur"]))
       contract_ = s->make(std::move(contract_), *subject_);
+    if (task_ == "die") return die(std::move(*opened));
     auto session = contract_->adapt(std::move(*opened));
     if (task_ == "many") many(*session);
     if (task_ == "run")
@@ -99,6 +113,39 @@ class worker {
     for (int i : order) one(s, options_["prefix"] + std::to_string(i));
   }
 
+  // One operation, on a session by the wire where a port is given. What is said at once is known
+  // of a process that dies.
+  result<std::string> die(std::unique_ptr<session> opened) {
+    if (auto const port = number("port", 0); port > 0) {
+      auto by = subject_->connect_by(static_cast<std::uint16_t>(port));
+      if (!by) return std::unexpected(std::move(by).error());
+      opened = std::move(*by);
+    }
+    auto id = subject_->session_id(*opened);
+    if (!id) return std::unexpected(std::move(id).error());
+    say_at_once("session " + *id);
+    auto& life = life_.emplace(static_cast<std::size_t>(number("step", 0)),
+                               static_cast<std::size_t>(number("write", 0)));
+    auto const watched = subject_->watch_writes([&life] { life.reach_write(); });
+    if (!watched && watched.error().what != errc::unsupported)
+      return std::unexpected(watched.error());
+    auto const s = contract_->adapt(stepping(std::move(opened), life));
+    context c(*subject_, *contract_, options_["scope"]);
+    auto const op = c.make_operation(options_["key"]);
+    life.begin();
+    auto const called = c.run(*s, op, [&](transaction& tx) {
+      life.reach("as the effect begins");
+      auto answered = c.standard_effect(op)(tx);
+      life.reach("as the effect ends");
+      return answered;
+    });
+    life.reach("after the answer");
+    life.end();
+    return "told " + called.name() + "\nbody " + called.body() + "\nsteps " +
+           std::to_string(life.steps()) + "\nwrites " +
+           (watched ? std::to_string(life.writes()) : "unseen") + "\n";
+  }
+
   void one(session& s, std::string const& key) {
     context c(*subject_, *contract_, options_["scope"]);
     auto const payload = options_.contains("payload") ? options_["payload"] : "payload";
@@ -110,6 +157,7 @@ class worker {
             std::to_string(c.body_calls()) + "\n";
   }
 
+  std::optional<mortality> life_;  // a subject's writes may look at it to the end
   subject_factory factory_;
   std::map<std::string, std::string> options_;
   std::string task_;

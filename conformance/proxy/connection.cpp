@@ -124,7 +124,10 @@ void connection::take(half& h, piece const& p) {
     (held ? h.kept_refusal : back.out) += p.refusal;
     if (!held) flush(back);
   }
+  if (p.closes && !held) return cut(direction::to_client, false);
+  h.unfinished = !p.ends;
   if (p.ends && std::exchange(h.strikes_at_end, false)) strike(h);
+  if (p.ends && std::exchange(h.replaces_at_end, false)) replace();
 }
 
 void connection::begin(half& h, message const& m) {
@@ -162,6 +165,10 @@ void connection::strike(half& h) {
     case fault_action::cut_fin:
       cut(h.way, plan.action == fault_action::cut_rst);
       break;
+    case fault_action::replace:
+      replacement_ = plan.replacement;
+      replace();
+      break;
     case fault_action::swallow:
       swallowed_ = true;
       up_.state = down_.state = flow::dropped;
@@ -189,6 +196,19 @@ void connection::cut(direction way, bool reset) {
   }
   flush(down_);
   flush(up_);
+}
+
+// Nothing goes inside a message: the client could not read it.
+void connection::replace() {
+  up_.state = flow::dropped;
+  down_.replaces_at_end = down_.unfinished;
+  if (down_.unfinished) return;
+  down_.out += replacement_;
+  owner_.notes.note({.connection = number_,
+                     .action = relay_action::replaced,
+                     .way = direction::to_client,
+                     .bytes = replacement_.size()});
+  cut(direction::to_client, false);
 }
 
 void connection::hold_for(half& h, std::chrono::milliseconds delay) {

@@ -49,7 +49,9 @@ class connection : public std::enable_shared_from_this<connection> {
     std::size_t seen = 0;      // messages
     std::size_t releases = 0;  // how often what was held went on
     flow state = flow::passes;
-    bool strikes_at_end = false;  // the fault falls when the message under way has passed
+    bool strikes_at_end = false;   // the fault falls when the message under way has passed
+    bool unfinished = false;       // the message that came last is under way
+    bool replaces_at_end = false;  // when it has passed, the replacement follows
     bool reading = false;
     bool writing = false;
     bool source_over = false;
@@ -65,6 +67,7 @@ class connection : public std::enable_shared_from_this<connection> {
   void begin(half&, message const&);
   void strike(half&);
   void cut(direction, bool reset);
+  void replace();
   void hold_for(half&, std::chrono::milliseconds);
   void let_go(half&);
   void flush(half&);
@@ -84,6 +87,7 @@ class connection : public std::enable_shared_from_this<connection> {
   std::unique_ptr<message_reader> reader_;
   half up_;    // to the server
   half down_;  // to the client
+  std::string replacement_;
   bool in_round_trip_ = false;
   bool reset_client_ = false;
   bool swallowed_ = false;

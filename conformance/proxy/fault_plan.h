@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "conformance/proxy/message_reader.h"
@@ -15,6 +16,7 @@ namespace idem::inline v1::conformance {
 enum class fault_action : std::uint8_t {
   cut_rst,  ///< the client's connection is reset
   cut_fin,  ///< the client reads the end of its connection
+  replace,  ///< the client reads `fault_plan::replacement` and then that end
   swallow,  ///< nothing passes any more, neither way, and nobody is told
   hold,     ///< this direction stands still until `relay::release`
   delay,    ///< this direction stands still for `fault_plan::delay`
@@ -25,9 +27,9 @@ std::string_view to_string(fault_action) noexcept;
 /// the last that does.
 enum class moment : std::uint8_t { before, after };
 
-/// One fault at one message. A cut is what the client meets; the server receives all that came
-/// before it and then reads the end of its connection, so that with `after` it has the message
-/// for certain.
+/// One fault at one message. A cut, with a replacement or without, is what the client meets; the
+/// server receives all that came before it and then reads the end of its connection, so that with
+/// `after` it has the message for certain.
 struct fault_plan {
   direction way = direction::to_server;
   fault_action action = fault_action::cut_rst;
@@ -40,6 +42,9 @@ struct fault_plan {
   /// The n-th connection that was accepted, from 0; nothing: all.
   std::optional<std::size_t> connection;
   std::chrono::milliseconds delay{0};
+  /// Comes behind the last whole message that passed to the client, wherever the fault falls; an
+  /// answer that is under way passes to its end.
+  std::string replacement;
   bool refuse_afterwards = false;  ///< as if `relay::down` were called just before
 };
 

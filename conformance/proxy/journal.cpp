@@ -20,9 +20,9 @@ std::size_t relay_traffic::total() const {
 }
 
 std::string_view to_string(relay_action action) noexcept {
-  constexpr std::string_view names[] = {"accepted", "not accepted", "unreachable", "passed",
-                                        "dropped",  "held",         "refused",     "fault",
-                                        "released", "end",          "lost",        "over"};
+  constexpr std::string_view names[] = {
+      "accepted", "not accepted", "unreachable", "passed", "dropped", "held", "refused",
+      "fault",    "replaced",     "released",    "end",    "lost",    "over"};
   auto const place = static_cast<std::size_t>(action);
   return place < std::size(names) ? names[place] : "unknown";
 }

@@ -41,6 +41,7 @@ enum class relay_action : std::uint8_t {
   held,        ///< kept for `release` or the end of a delay
   refused,     ///< a request for encryption, answered by the relay
   fault,       ///< the plan's fault fell, at this message
+  replaced,    ///< the plan's replacement goes to the client
   released,    ///< what was held in this direction goes on
   source_end,  ///< this direction's sender closed or reset its connection
   sink_lost,   ///< this direction's receiver takes nothing any more

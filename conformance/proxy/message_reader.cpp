@@ -28,6 +28,7 @@ std::string_view to_string(direction way) noexcept {
 
 std::unique_ptr<message_reader> make_message_reader(wire_protocol protocol) {
   if (protocol == wire_protocol::postgresql) return make_postgresql_reader();
+  if (protocol == wire_protocol::mysql) return make_mysql_reader();
   return std::make_unique<segment_reader>();
 }
 

@@ -19,6 +19,7 @@ std::span<scenario const> size_scenarios();
 std::span<scenario const> empty_scenarios();
 std::span<scenario const> fixed_scenarios();
 std::span<scenario const> unknown_scenarios();
+std::span<scenario const> crash_scenarios();
 std::span<scenario const> pool_scenarios();
 std::span<scenario const> throughput_scenarios();
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// UNK, CRS, THR: the answer that never came, and what an answer costs.
+// UNK, THR: the answer that never came, and what an answer costs.
+#include <algorithm>
 #include <array>
 #include <thread>
 #include <utility>
 
+#include "conformance/proxy/last_words.h"
 #include "conformance/scenarios/answers.h"
 #include "conformance/scenarios/groups.h"
 #include "conformance/scenarios/wire.h"
@@ -210,6 +212,76 @@ void no_wire(context& c) {
   c.check_stored(op, 1, true);
 }
 
+struct foreign_case {
+  std::string what;
+  direction way;
+  moment when;
+  bool committed;
+};
+
+fault_plan stand_in(foreign_case const& f, last_words const& words) {
+  return {.way = f.way,
+          .action = fault_action::replace,
+          .when = f.when,
+          .matches = is_commit,
+          .replacement = words.bytes};
+}
+
+// The relay's own word that the answer went out.
+bool was_replaced(cut_wire& wire) {
+  auto const log = wire.between().log();
+  return !log.empty() && std::ranges::count(log, relay_action::replaced, &relay_event::action) == 1;
+}
+
+// The one attempt must say that it does not know, and by whose words.
+void told_by_another(context& c, foreign_case const& f, last_words const& words) {
+  auto const what = f.what + ", " + words.whose;
+  cut_wire wire(c);
+  auto const op = c.make_operation(what);
+  auto const sessions = wire.sessions();
+  wire.between().arm(stand_in(f, words));
+  auto const called = c.run(*sessions, op, one_attempt());
+  c.check(was_replaced(wire), what + ": the answer is replaced");
+  bool const heard = !called.answered && called.answered.error().native.sqlstate == words.sqlstate;
+  c.check(heard, what + ": the caller is told whose words they are; it was: " + called.name());
+  aftermath after(c, c.connect(), op, called);
+  c.check(after.in_doubt(), what + ": the caller is told that it is in doubt");
+  after.check(what);
+  c.check(after.committed() == f.committed, what + ": what was resolved is the truth");
+  if (heard && after.committed()) c.mark("words_after_commit");
+  if (heard && after.in_doubt() && !after.committed()) c.mark("words_without_commit");
+}
+
+void found_out_in_spite(context& c, foreign_case const& f, last_words const& words) {
+  auto const what = f.what + ", " + words.whose + ", with retry";
+  cut_wire wire(c);
+  auto const op = c.make_operation(what);
+  auto const sessions = wire.sessions();
+  wire.between().arm(stand_in(f, words));
+  auto const called = c.run(*sessions, op);
+  c.check(was_replaced(wire), what + ": the answer is replaced");
+  check_executed(c, called, what + ": the call");
+  c.check(c.body_calls(op) == (f.committed ? 1 : 2), what + ": the effect ran as often as needed");
+  c.check_stored(op, 1, true);
+  check_replayed(c, c.run(c.connect(), op), called, what + ": another caller");
+}
+
+// UNK-18
+void foreign_answer(context& c) {
+  std::array<foreign_case, 3> const cases{{
+      {"for the answer to COMMIT", direction::to_client, moment::before, true},
+      {"for all answers to its flush", direction::to_server, moment::after, true},
+      {"for a COMMIT that was not sent on", direction::to_server, moment::before, false},
+  }};
+  auto const all = last_words_in(c.engine().wire().value_or(wire_place{}).protocol);
+  c.require(!all.empty(), "words of another are known in this protocol");
+  for (auto const& one : cases)
+    for (auto const& words : all) {
+      told_by_another(c, one, words);
+      found_out_in_spite(c, one, words);
+    }
+}
+
 constexpr auto wire_needed = capability::wire;
 
 }  // namespace
@@ -223,6 +295,7 @@ std::span<scenario const> unknown_scenarios() {
       {"UNK-05", black_hole, wire_needed, no_wire},
       {"UNK-12", killed_in_the_effect, wire_needed, no_wire},
       {"UNK-13", nobody_answers, wire_needed, no_wire},
+      {"UNK-18", foreign_answer, wire_needed, no_wire},
   };
   return all;
 }

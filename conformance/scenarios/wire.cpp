@@ -10,15 +10,20 @@ namespace idem::inline v1::conformance {
 
 namespace {
 
-relay start_relay(context& c) {
-  auto const place = c.engine().wire();
+wire_place place_of(context& c) {
+  auto place = c.engine().wire();
   c.require(place.has_value(), "the subject says where its server listens");
-  return c.must(relay::start({.host = place->host, .port = place->port}), "the relay starts");
+  return std::move(*place);
 }
 
 }  // namespace
 
-cut_wire::cut_wire(context& c) : context_(c), relay_(start_relay(c)) {}
+cut_wire::cut_wire(context& c)
+    : context_(c),
+      place_(place_of(c)),
+      relay_(c.must(
+          relay::start({.host = place_.host, .port = place_.port, .protocol = place_.protocol}),
+          "the relay starts")) {}
 
 result<std::unique_ptr<session>> cut_wire::connect(call_limits const& limits) {
   auto opened = context_.engine().connect_by(relay_.port(), limits);

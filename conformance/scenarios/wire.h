@@ -19,6 +19,7 @@ class cut_wire {
   explicit cut_wire(context&);
 
   relay& between() noexcept { return relay_; }
+  wire_protocol protocol() const noexcept { return place_.protocol; }
   /// A source of fresh connections through the relay.
   std::unique_ptr<session_pool> sessions(std::size_t most = 4);
   /// One such connection.
@@ -28,6 +29,7 @@ class cut_wire {
 
  private:
   context& context_;
+  wire_place place_;
   relay relay_;
 };
 

@@ -201,6 +201,13 @@ class postgresql_subject : public sql_subject {
     return failed(errc::statement_failed, "the server did not end the session");
   }
 
+  result<bool> has_session(std::string const& id) override {
+    std::scoped_lock const lock(mutex_);
+    auto there = ask_watcher(is_there_sql, std::stoll(id));
+    if (!there) return std::unexpected(std::move(there).error());
+    return !there->empty();
+  }
+
   std::vector<isolation_level> levels() const override {
     return {{isolation::read_uncommitted, "read uncommitted"},
             {isolation::read_committed, "read committed"},
@@ -292,12 +299,17 @@ class postgresql_subject : public sql_subject {
     std::scoped_lock const lock(mutex_);
     auto const known = processes_.find(&innermost(s));
     if (known == processes_.end()) return rows{};
+    return ask_watcher(sql, known->second);
+  }
+
+  // With the lock held.
+  result<rows> ask_watcher(std::string_view sql, std::int64_t of_process) {
     if (!watcher_) {
       auto opened = postgresql::connect(options_);
       if (!opened) return std::unexpected(std::move(opened).error());
       watcher_ = std::move(*opened);
     }
-    std::array<parameter, 1> const process{known->second};
+    std::array<parameter, 1> const process{of_process};
     return query(*watcher_, sql, process);
   }
 

@@ -7,6 +7,7 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
@@ -219,6 +220,19 @@ class sqlite_subject final : public sql_subject {
     std::snprintf(text.data(), text.size(), "%d/%p", static_cast<int>(getpid()),
                   static_cast<void*>(sqlite::handle(s)));
     return std::string(text.data());
+  }
+
+  // As long as its process lives: nobody else closes it.
+  result<bool> has_session(std::string const& id) override {
+    return ::kill(static_cast<pid_t>(std::atoi(id.c_str())), 0) == 0;
+  }
+
+  result<> watch_writes(std::function<void()> tell) override {
+    if (detail::watch_sqlite_writes(std::move(tell))) return {};
+    error e;
+    e.what = errc::configuration;
+    e.message = "this SQLite does not let its system calls be watched";
+    return std::unexpected(std::move(e));
   }
 
   bool waiting(session& s) override { return sqlite::waiting(s); }

@@ -54,8 +54,11 @@ error refusal_of(errc what, std::string message) {
 }
 
 // The severity that no language translates. https://www.postgresql.org/docs/15/libpq-exec.html
+// PgBouncer gives the other one alone, in English: send_pooler_error in
+// https://github.com/pgbouncer/pgbouncer/blob/master/src/proto.c
 bool ends_session(PGresult const* r) noexcept {
-  auto const severity = field(r, PG_DIAG_SEVERITY_NONLOCALIZED);
+  auto severity = field(r, PG_DIAG_SEVERITY_NONLOCALIZED);
+  if (severity.empty()) severity = field(r, PG_DIAG_SEVERITY);
   return severity == "FATAL" || severity == "PANIC" || sqlstate_of(r).empty();
 }
 

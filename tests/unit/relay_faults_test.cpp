@@ -63,6 +63,55 @@ BOOST_AUTO_TEST_CASE(cut_around_an_answer) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(an_answer_is_replaced) {
+  std::string const words = pg('E', "SFATAL");
+  for (auto const way : {up, down})
+    for (auto const when : {moment::before, moment::after}) {
+      stage s;
+      s.open();
+      auto plan = at_commit(way, fault_action::replace, when);
+      plan.replacement = words;
+      s.between.arm(plan);
+      BOOST_TEST(s.client.send(pg_query("commit") + pg_query("later")));
+      std::string reached;
+      if (way == down) reached = pg_query("commit") + pg_query("later");
+      if (way == up && when == moment::after) reached = pg_query("commit");
+      BOOST_TEST(s.server.receive(reached.size()) == reached);
+      BOOST_TEST(s.server.send(pg('N') + committed));
+      std::string passed;
+      if (way == down) passed = pg('N');
+      if (way == down && when == moment::after) passed += pg_done("COMMIT");
+      BOOST_TEST(s.client.receive(passed.size() + words.size()) == passed + words);
+      BOOST_TEST(s.client.how_it_ends() == "end");
+      BOOST_TEST(s.server.how_it_ends() == "end");
+      BOOST_TEST(s.between.fired());
+      BOOST_TEST(s.count(relay_action::replaced) == 1U);
+    }
+}
+
+// The client could not read the one inside the other.
+BOOST_AUTO_TEST_CASE(a_message_under_way_is_not_torn_by_a_replacement) {
+  stage s;
+  s.open();
+  auto plan = at_commit(up, fault_action::replace, moment::before);
+  plan.replacement = pg('E', "SFATAL");
+  s.between.arm(plan);
+  auto const row = pg('D', std::string(200'000, 'x'));
+  auto const begun = row.substr(0, 150'000);
+  BOOST_TEST(s.server.send(begun));
+  BOOST_TEST(s.client.receive(65536) == begun.substr(0, 65536));
+  BOOST_TEST(s.client.send(pg_query("commit")));
+  BOOST_TEST(s.between.await_fired(10s));
+  BOOST_TEST(s.count(relay_action::replaced) == 0U);
+  s.between.disarm();
+  BOOST_TEST(s.server.send(row.substr(begun.size()) + pg_ready()));
+  auto const rest = row.substr(65536) + plan.replacement;
+  BOOST_TEST((s.client.receive(rest.size()) == rest));
+  BOOST_TEST(s.client.how_it_ends() == "end");
+  BOOST_TEST(s.server.how_it_ends() == "end");
+  BOOST_TEST(s.count(relay_action::replaced) == 1U);
+}
+
 BOOST_AUTO_TEST_CASE(a_black_hole_is_silent_until_it_is_released) {
   stage s;
   s.open();

@@ -74,11 +74,19 @@ struct call {
   bool failed_with(errc what) const noexcept { return !answered && answered.error().what == what; }
 };
 
+class child_process;
+
 /// Thrown by `context::require`: the scenario cannot go on. Not an error of the suite.
 struct scenario_stopped {};
 
 /// How worker processes are started: the command and its leading arguments.
 using worker_command = std::vector<std::string>;
+
+/// A worker process that may have been killed.
+struct worker_end {
+  bool killed = false;
+  std::string output;
+};
 
 /// What a scenario works with. `check`, `mark` and `note` may be called by any thread;
 /// everything else belongs to the scenario's own thread unless said otherwise.
@@ -173,6 +181,10 @@ class context {
   /// Starts a worker process with these arguments and gives its standard output when it has
   /// ended with status 0. The suite adds target, scope, seed and saboteur.
   [[nodiscard]] result<std::string> worker(std::vector<std::string> arguments);
+  /// As `worker`, of a process that may kill itself. While it runs, `dies` is asked again and
+  /// again; when it says true the process is killed.
+  [[nodiscard]] result<worker_end> mortal_worker(std::vector<std::string> arguments,
+                                                 std::function<bool()> const& dies = {});
   /// Several at once.
   std::vector<result<std::string>> workers(std::vector<std::vector<std::string>> arguments);
 
@@ -196,6 +208,7 @@ class context {
   std::size_t own_checks() const noexcept { return own_checks_; }
 
  private:
+  [[nodiscard]] result<child_process> start_worker(std::vector<std::string> arguments);
   struct canary {
     operation op;
     std::string row;

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -23,7 +24,7 @@ class kept_statement;
 /// Something an engine can show. Declared by the subject and tested both ways: a scenario that
 /// needs it runs where it is declared; elsewhere a probe must find it absent.
 enum class capability : std::uint8_t {
-  processes,                      ///< several processes can open the same database
+  processes,                      ///< several processes can open the database; see `has_session`
   restart,                        ///< the suite can restart the server cleanly
   concurrent_writers,             ///< transactions of different keys do not wait for each other
   wait_names_identity,            ///< a claim's time-out means this identity
@@ -43,10 +44,14 @@ enum class capability : std::uint8_t {
   wire,             ///< the suite can stand between the client and the server
 };
 
+/// What a connection speaks. `segments`: nothing is known of it, each read is one message.
+enum class wire_protocol : std::uint8_t { postgresql, mysql, segments };
+
 /// Where a server listens whose wire the suite can read and cut.
 struct wire_place {
   std::string host;
   std::uint16_t port = 0;
+  wire_protocol protocol = wire_protocol::postgresql;
 };
 
 /// What one operation costs, in round trips, with its statements prepared before.
@@ -181,6 +186,11 @@ class subject {
   [[nodiscard]] virtual result<> conflict_at_commit(transaction&);
   /// Has the server end the session, which may be waiting for a lock, until it is gone.
   [[nodiscard]] virtual result<> kill_session(session&);
+  /// Whether the server still has the session of this `session_id`, which may be another process's.
+  [[nodiscard]] virtual result<bool> has_session(std::string const& id);
+  /// Has this called before each write that the engine, inside this process, makes to its files.
+  /// `unsupported` where a server makes them.
+  [[nodiscard]] virtual result<> watch_writes(std::function<void()>);
   /// Leaves a result unread on the session's handle, as careless users do.
   [[nodiscard]] virtual result<> leave_unread(session&);
 
