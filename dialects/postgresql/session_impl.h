@@ -3,6 +3,7 @@
 
 #include <libpq-fe.h>
 
+#include <chrono>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -13,9 +14,6 @@
 #include "dialects/postgresql/session_exchange.h"
 
 namespace idem::inline v1::postgresql::detail {
-
-/// For the answer to a ROLLBACK or a reset: the server has nothing to wait for.
-call_limits soon();
 
 class postgresql_session final : public session {
  public:
@@ -43,6 +41,7 @@ class postgresql_session final : public session {
 
   static void on_notice(void* self, PGresult const*) noexcept;
   bool usable() const noexcept;
+  call_limits soon() const;
   void read_rollback() noexcept;
   result<> ready(call_limits const&);
   void add_begin(flush&) const;
@@ -57,7 +56,9 @@ class postgresql_session final : public session {
   PGconn* conn_;
   owner whose_;
   exchange exchange_;
-  std::string_view begin_;     ///< not yet sent
+  std::string_view begin_;  ///< not yet sent
+  /// Of the last call that had one.
+  std::chrono::steady_clock::time_point deadline_ = std::chrono::steady_clock::time_point::max();
   bool begun_ = false;         ///< this session began a transaction and has not ended it
   bool rolling_back_ = false;  ///< ROLLBACK is sent and its answer not read
   bool broken_ = false;        ///< nothing can be said of the connection any more
