@@ -56,13 +56,28 @@ constexpr std::string_view terminate_sql = "SELECT pg_terminate_backend(?)";
 constexpr std::string_view is_there_sql = "SELECT 1 FROM pg_catalog.pg_stat_activity WHERE pid = ?";
 constexpr std::string_view named_locks_sql =
     "SELECT count(*) FROM pg_catalog.pg_locks WHERE pid = ? AND locktype = 'advisory' AND granted";
+// Until the transaction ends, so that a pooler keeps its hands off. The first number is "idem".
+// https://www.postgresql.org/docs/15/functions-admin.html#FUNCTIONS-ADVISORY-LOCKS
+constexpr std::string_view occupy_sql =
+    "SELECT CASE WHEN pg_try_advisory_xact_lock(1768187245, hashtext('{schema}.{prefix}'))"
+    " THEN 1 ELSE 0 END";
+// Of another role's session only the process and the role are shown to everybody.
+// https://www.postgresql.org/docs/15/view-pg-locks.html
+constexpr std::string_view occupier_sql =
+    "SELECT coalesce(to_char(a.xact_start AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS') || ' UTC',"
+    " 'a time unknown'), 'process ' || a.pid || ' of the user ' || a.usename"
+    " || coalesce(' at ' || host(a.client_addr), '')"
+    " FROM pg_catalog.pg_locks AS l JOIN pg_catalog.pg_stat_activity AS a ON a.pid = l.pid"
+    " WHERE l.locktype = 'advisory' AND l.granted AND l.classid = 1768187245 AND l.objsubid = 2"
+    " AND l.objid = (hashtext('{schema}.{prefix}')::bigint & 4294967295)::oid"
+    " AND a.datname = current_database()";
 constexpr std::string_view hold_schema_sql =
     "LOCK TABLE {schema}.{prefix}schema_version IN ACCESS EXCLUSIVE MODE";
 constexpr std::string_view read_skew_sql = "SELECT amount FROM {schema}.{prefix}skew WHERE id = ?";
 constexpr std::string_view write_skew_sql =
     "UPDATE {schema}.{prefix}skew SET amount = amount + 1 WHERE id = ?";
 
-result<> failed(errc what, std::string_view message) {
+std::unexpected<error> failed(errc what, std::string_view message) {
   error e;
   e.what = what;
   e.message = message;
@@ -100,6 +115,22 @@ class postgresql_subject : public sql_subject {
                              capability::unread_results};
     if (makes_databases()) all.insert(capability::other_collation);
     return all;
+  }
+
+  result<std::unique_ptr<session>> occupy() override {
+    auto s = postgresql::connect(options_);
+    if (!s) return s;
+    if (auto begun = (*s)->begin({}); !begun) return std::unexpected(std::move(begun).error());
+    auto taken = query(**s, occupy_sql);
+    if (!taken) return std::unexpected(std::move(taken).error());
+    if (as_integer((*taken)[0][0]) == 1) return s;
+    auto who = query(**s, occupier_sql);
+    if (!who) return std::unexpected(std::move(who).error());
+    std::string text = "another run of the suite is at work on this database";
+    if (!who->empty())
+      text += " since " + as_text((*who)[0][0]) + " (" + as_text((*who)[0][1]) + ")";
+    return failed(errc::resource_exhausted,
+                  text + ": wait for its end, or give this one a database of its own");
   }
 
   result<std::vector<fact>> facts() override {
