@@ -150,6 +150,8 @@ result<> ready(subject& s) {
 result<run_report> run_suite(subject& s, suite_options const& options) {
   auto ids = select(options.select);
   if (!ids) return std::unexpected(std::move(ids).error());
+  auto const alone = s.occupy();
+  if (!alone) return std::unexpected(alone.error());
   if (auto possible = ready(s); !possible) return std::unexpected(std::move(possible).error());
   auto facts = s.facts();
   if (!facts) return std::unexpected(std::move(facts).error());
@@ -199,6 +201,8 @@ result<std::vector<sabotage>> select_sabotage(suite_options const& options) {
 result<sabotage_report> run_sabotage(subject& s, suite_options const& options) {
   auto const selected = select_sabotage(options);
   if (!selected) return std::unexpected(selected.error());
+  auto const alone = s.occupy();
+  if (!alone) return std::unexpected(alone.error());
   if (auto possible = ready(s); !possible) return std::unexpected(std::move(possible).error());
   sabotage_report report;
   report.subject = s.name();

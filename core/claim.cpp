@@ -279,11 +279,18 @@ result<> prove_witness(store_core const& core, session& s, call_limits const& li
 
 // Where the save itself is the witness, one that matches nothing tells of another transaction;
 // but not while the claim's savepoint is there: then it is the row that is gone.
-std::unexpected<error> save_failed(store_core const& core, session& s, error e,
-                                   call_limits const& limits) {
+std::unexpected<error> save_failed(store_core const& core, session& s, attempt_id const& attempt,
+                                   error e, call_limits const& limits) {
   if (e.what != errc::save_unmatched) return std::unexpected(std::move(e));
-  bool const replaced = core.facts.witness == transaction_witness::save &&
-                        !run_one(s, core.sql.rollback_to_savepoint, limits);
+  bool replaced = false;
+  if (core.facts.witness == transaction_witness::save) {
+    auto back = run_one(s, core.sql.rollback_to_savepoint, limits);
+    replaced = !back && means_replaced(back.error());
+    if (!back && !replaced) {  // a lost connection, the caller's patience: which of the two?
+      back.error().attempts = {attempt};
+      return at(std::move(back).error(), phase::save, certainty::in_doubt);
+    }
+  }
   if (replaced) e.what = errc::transaction_replaced;
   e.message = replaced ? replaced_message : unmatched_message;
   return std::unexpected(std::move(e));
@@ -319,6 +326,10 @@ result<whole_step> send_whole(store_core const& core, session& s, claim_input co
   return step;
 }
 
+bool waited_for_identity(store_core const& core, error const& e) noexcept {
+  return e.what == errc::lock_timeout && core.facts.claim_wait_names_identity && !e.wait_unnamed;
+}
+
 bool means_replaced(error const& e) noexcept {
   return e.advice == advice::never && e.what != errc::cancelled &&
          e.what != errc::deadline_exceeded && e.what != errc::session_not_idle;
@@ -331,10 +342,10 @@ result<> send_save(store_core const& core, session& s, identity const& id,
   save_parameters const parameters(core, id, attempt, state, r);
   statement const save{core.sql.save, without_clock(core.facts, parameters.all)};
   auto answered = s.execute(std::span(&save, 1), limits);
-  if (!answered) return save_failed(core, s, std::move(answered).error(), limits);
+  if (!answered) return save_failed(core, s, attempt, std::move(answered).error(), limits);
   if (core.facts.save_fails_in_server || answered->front().affected == 1) return {};
   auto unmatched = fail(errc::save_unmatched, advice::never, std::string(unmatched_message));
-  return save_failed(core, s, std::move(unmatched).error(), limits);
+  return save_failed(core, s, attempt, std::move(unmatched).error(), limits);
 }
 
 result<> save_and_commit(store_core const& core, session& s, identity const& id,
@@ -350,7 +361,7 @@ result<> save_and_commit(store_core const& core, session& s, identity const& id,
   save_parameters const parameters(core, id, attempt, state, r);
   statement const save{core.sql.save, without_clock(core.facts, parameters.all)};
   auto committed = s.commit(std::span(&save, 1), limits);
-  if (!committed) return save_failed(core, s, std::move(committed).error(), limits);
+  if (!committed) return save_failed(core, s, attempt, std::move(committed).error(), limits);
   return {};
 }
 

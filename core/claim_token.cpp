@@ -103,8 +103,7 @@ result<claim_result> claim_failed(detail::store_core const& core, detail::transa
   }
   if (!status || *status != transaction_status::open)
     return std::unexpected(end_transaction(state, std::move(e)));
-  if (e.what == errc::lock_timeout && core.facts.claim_wait_names_identity)
-    return claim_result(in_progress{});
+  if (detail::waited_for_identity(core, e)) return claim_result(in_progress{});
   auto failed = detail::at(std::move(e), phase::claim, certainty::not_executed);
   return std::unexpected(detail::with_schema_hint(std::move(failed).error()));
 }
@@ -222,7 +221,9 @@ result<attempt_id> store::complete(transaction& tx, claim_token&& token, respons
   if (!saved) {
     error e = std::move(saved).error();
     e.phase = phase::save;
-    bool const unknown = e.what == errc::transaction_replaced && state->may_have_committed();
+    bool const ended = e.what == errc::transaction_replaced || !e.attempts.empty();
+    bool const unknown = ended && state->may_have_committed();
+    e.attempts.clear();
     e.certainty = unknown ? certainty::in_doubt : certainty::rolled_back;
     if (unknown) e.advice = advice::resolve_first;
     if (unknown) e.attempts = {claimed->attempt};

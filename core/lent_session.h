@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -26,6 +27,7 @@ class lent_session final : public session {
   void* native_handle() noexcept override { return real_->native_handle(); }
   std::optional<error> pending_error() noexcept override { return real_->pending_error(); }
   bool guards_commit() const noexcept override { return real_->guards_commit(); }
+  std::string one_writer_of() override { return real_->one_writer_of(); }
 
  private:
   static std::unexpected<error> refuse() {

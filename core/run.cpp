@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/held_sources.h"
 #include "core/notify.h"
 
 namespace idem::inline v1::detail {
@@ -78,60 +77,10 @@ result<outcome> run_operation::go() {
     error e = std::move(answered).error();
     remember_doubt(e);
     last_ = e;
-    if (number >= options_.retry.max_attempts || !worth_another(e)) return conclude(std::move(e));
+    if (number >= options_.retry.max_attempts || !worth_another(e)) return last_look(std::move(e));
     auto const delay = backoff_delay(options_.retry, number, random_);
     notify(observer_, "on_retry", [&](observer& o) { o.on_retry(e, delay); });
     wait_for(delay, options_.deadline, options_.stop);  // patience() above says why it ended
-  }
-}
-
-result<outcome> run_operation::try_once() {
-  if (held_source::count(source_) >= source_.capacity())
-    return std::unexpected(make_error(errc::session_not_idle, phase::connect, advice::never,
-                                      "the runs around this one have every session of the pool: "
-                                      "enlarge it"));
-  auto lease = session_lease::acquire(source_, limits_);
-  if (!lease) return at(std::move(lease).error(), phase::connect, certainty::not_executed);
-  held_source const holds(source_);
-  auto answered = on_session(*lease);
-  if (answered) return answered;
-  error& e = answered.error();
-  if (e.advice == advice::new_connection || e.advice == advice::resolve_first) lease->discard();
-  // Only a guarded session knows that what ended the transaction kept nothing of it.
-  if (e.what == errc::transaction_replaced && !(*lease)->guards_commit())
-    e.certainty = certainty::in_doubt;
-  return answered;
-}
-
-result<outcome> run_operation::on_session(session_lease& lease) {
-  if (auto ready = preflight(lease); !ready) return std::unexpected(std::move(ready).error());
-  if (core_.facts.look_before_claim) {
-    if (auto found = look(*lease)) return std::move(*found);
-  }
-  if (fixed_ != nullptr) {
-    if (auto answered = in_one_trip(*lease)) return std::move(*answered);
-  }
-  return in_transaction(lease);
-}
-
-result<void> run_operation::preflight(session_lease& lease) {
-  if (lease->sql().name != core_.dialect_name)
-    return std::unexpected(make_error(errc::configuration, phase::preflight, advice::never,
-                                      "the session speaks another dialect than the store"));
-  auto status = lease->status();
-  if (!status) return at(std::move(status).error(), phase::preflight, certainty::not_executed);
-  switch (*status) {
-    case transaction_status::idle:
-      return {};
-    case transaction_status::unknown:
-      return std::unexpected(make_error(errc::connection_lost, phase::preflight,
-                                        advice::new_connection,
-                                        "the session's connection is not usable"));
-    default:
-      return std::unexpected(
-          make_error(errc::session_not_idle, phase::preflight, advice::never,
-                     "the session is in use (an open transaction, unread results, a pipeline or "
-                     "another run): run needs an idle one"));
   }
 }
 
@@ -139,6 +88,7 @@ result<void> run_operation::preflight(session_lease& lease) {
 // claim. A read that finds nothing, or fails for a passing reason, proves nothing. It waits for
 // nobody: the caller's wait limit is the claim's.
 std::optional<result<outcome>> run_operation::look(session& s) {
+  sent_ = true;
   call_limits const no_wait{options_.deadline, options_.stop, std::chrono::milliseconds(0)};
   auto found = read_record(core_, s, request_.identity(), no_wait);
   if (!found) {
@@ -177,6 +127,7 @@ void run_operation::notify_wait() {
 }
 
 result<outcome> run_operation::claim_and_run() {
+  sent_ = true;
   call_limits const waiting{options_.deadline, options_.stop, options_.wait_limit};
   claim_input const input{&request_, attempt_, options_.write_version,
                           options_.store_canonical_request, claim_savepoint::after};
@@ -184,9 +135,7 @@ result<outcome> run_operation::claim_and_run() {
   notify_wait();
   if (step) suspect_.reset();
   if (!step) {
-    bool const held =
-        step.error().what == errc::lock_timeout && core_.facts.claim_wait_names_identity;
-    if (held) return outcome(in_progress{});
+    if (waited_for_identity(core_, step.error())) return outcome(in_progress{});
     return at(std::move(step).error(), phase::claim, certainty::not_executed);
   }
   if (auto const* winner = std::get_if<record>(&*step)) return judge_winner(*winner);
@@ -240,13 +189,17 @@ result<outcome> run_operation::effect_failed(error e) {
   // Whatever a nested call said of itself, this transaction is rolled back.
   if (e.advice == advice::resolve_first) e.advice = advice::never;
   if (e.what == errc::transaction_replaced) e.attempts.clear();  // another claim's
-  // The transaction's own transient error is the server's word on it. Any other proves nothing; it
-  // is started again all the same, for the next claim meets what was left, if there is a next one.
+  return what_stays(std::move(e));
+}
+
+// The transaction's own transient error is the server's word on it. Any other proves nothing; it
+// is started again all the same, for the next claim meets what was left, if there is a next one.
+result<outcome> run_operation::what_stays(error e) {
   bool const restarts = calls_for_restart(e);
-  if (!restarts || !cause) {
+  if (!restarts || !state_->restart_cause) {
     auto same = prove_same_transaction(e);
-    if (!same && !restarts) return std::unexpected(std::move(same).error());
     if (!same && same.error().what == errc::transaction_replaced) suspect_ = attempt_;
+    if (!same && !restarts) return std::unexpected(std::move(same).error());
   }
   return at(std::move(e), phase::effect, certainty::rolled_back);
 }
@@ -271,28 +224,39 @@ result<void> run_operation::prove_same_transaction(error const& failure) {
     gone = !back && means_replaced(back.error());
   }
   if (!gone) return {};
-  error e = make_error(errc::transaction_replaced, phase::effect, advice::never,
-                       "the effect ended the transaction and then said no: an effect must not "
-                       "commit or roll back");
+  error e =
+      make_error(errc::transaction_replaced, phase::effect, advice::never,
+                 "the effect ended the transaction and then failed or said no: an effect must not "
+                 "commit or roll back");
   e.native = failure.native;
   return std::unexpected(std::move(e));
 }
 
 // The exception may hide a transient database error: our own says so; for any other the
-// transaction's memory and the handle's state do. `conclude` rethrows it if it is final.
+// transaction's memory and the handle's state do. `conclude` rethrows it if it is final and
+// nothing of the effect stays.
 result<outcome> run_operation::effect_threw() {
-  std::optional<error> cause = state_->restart_cause;
+  auto cause = state_->restart_cause;
+  error threw =
+      make_error(errc::statement_failed, phase::effect, advice::never, "the effect threw");
+  auto const look_at_handle = [&] {
+    auto pending = state_->session->pending_error();
+    if (cause || !pending || !calls_for_restart(*pending)) return;
+    cause = std::move(pending);
+    if (!state_->ended_by_failure) state_->ended_by_failure = true;  // if it is ended
+  };
   try {
     std::rethrow_exception(thrown_);
   } catch (std::bad_expected_access<error> const& e) {
     if (!cause && calls_for_restart(e.error())) cause = e.error();
+    threw.native = e.error().native;
+  } catch (std::exception const& e) {
+    look_at_handle();
+    threw.native.message = e.what();
   } catch (...) {
-    auto pending = state_->session->pending_error();
-    if (!cause && pending && calls_for_restart(*pending)) cause = std::move(pending);
+    look_at_handle();
   }
-  if (!cause)
-    cause = make_error(errc::statement_failed, phase::effect, advice::never, "the effect threw");
-  return at(std::move(*cause), phase::effect, certainty::rolled_back);
+  return what_stays(cause ? std::move(*cause) : std::move(threw));
 }
 
 result<void> run_operation::check_after_effect() {
@@ -374,6 +338,12 @@ result<outcome> run_operation::finish(record_state as, response r) {
   }
   error e = std::move(committed).error();
   if (e.phase != phase::save) e.phase = phase::commit;
+  if (!e.attempts.empty()) {  // the save met another transaction, or no row: nobody could say
+    if (!state_->session->guards_commit()) suspect_ = attempt_;
+    e.attempts.clear();
+    e.certainty = certainty::rolled_back;
+    return std::unexpected(std::move(e));
+  }
   if (e.certainty == certainty::in_doubt)
     doubt_commit(e);
   else

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <exception>
 #include <optional>
 #include <random>
@@ -21,6 +22,8 @@ class run_operation {
 
  private:
   // One attempt, on one session.
+  result<session_lease> acquire();
+  bool may_replace();
   result<outcome> try_once();
   result<outcome> on_session(session_lease&);
   result<void> preflight(session_lease&);
@@ -34,6 +37,7 @@ class run_operation {
   result<outcome> after_claim();
   result<outcome> run_effect();
   result<outcome> effect_failed(error);
+  result<outcome> what_stays(error);
   result<outcome> effect_threw();
   result<void> prove_same_transaction(error const& failure);
   result<void> undo_effect();
@@ -51,6 +55,8 @@ class run_operation {
   bool worth_another(error const&) const;
   void remember_doubt(error const&);
   result<void> patience() const;
+  result<outcome> last_look(error);
+  result<resolution> find_out();
   result<outcome> conclude(error);
   result<outcome> answer_with(outcome);
 
@@ -73,6 +79,8 @@ class run_operation {
   std::optional<response> pending_refusal_;
   std::exception_ptr thrown_;
   bool effect_started_ = false;
+  bool sent_ = false;         ///< on this session, something of the operation
+  std::size_t replaced_ = 0;  ///< sessions that were dead before
   int invisible_ = 0;
   std::minstd_rand random_;
 };

@@ -79,7 +79,7 @@ result<outcome> run_operation::conclude(error e) {
     doubt.message = "COMMIT was sent, its answer was lost and could not be found out (" +
                     std::string(to_string(e.what)) + "): resolve the attempts";
     e = std::move(doubt);
-  } else if (thrown_) {
+  } else if (thrown_ && !suspect_ && e.certainty != certainty::in_doubt) {
     std::rethrow_exception(std::exchange(thrown_, nullptr));
   } else if (e.certainty == certainty::in_doubt || suspect_) {
     e.certainty = certainty::in_doubt;

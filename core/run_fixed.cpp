@@ -13,6 +13,7 @@ std::optional<result<outcome>> run_operation::in_one_trip(session& s) {
   call_limits const waiting{options_.deadline, options_.stop, options_.wait_limit};
   auto sent = send_whole(core_, s, input, options_.isolation, *fixed_, waiting);
   if (!sent && sent.error().what == errc::unsupported) return std::nullopt;
+  sent_ = sent.has_value();
   if (!sent) return at(std::move(sent).error(), phase::begin, certainty::not_executed);
   if (!sent->failure) return outcome(executed{fixed_->response, attempt_});
   return not_committed(std::move(*sent->failure), std::move(sent->other));
@@ -32,8 +33,7 @@ result<outcome> run_operation::not_committed(error e, std::optional<record> cons
   if (other) return judge_winner(*other);
   if (e.phase != phase::claim) return std::unexpected(std::move(e));
   if (e.what == errc::unique_violation) return not_visible();
-  if (e.what == errc::lock_timeout && core_.facts.claim_wait_names_identity)
-    return outcome(in_progress{});
+  if (waited_for_identity(core_, e)) return outcome(in_progress{});
   return std::unexpected(std::move(e));
 }
 

@@ -133,71 +133,10 @@ result<std::optional<record>> store::find(session& s, identity const& id,
   return std::unexpected(detail::with_schema_hint(std::move(failed).error()));
 }
 
-namespace {
-
-result<resolution> resolve_by(record const& r, request const& asked,
-                              std::span<attempt_id const> attempts) {
-  bool const ours = std::ranges::find(attempts, r.attempt) != attempts.end();
-  auto judged = detail::judge(r, asked);
-  if (!judged) {
-    // A half record of one of our attempts: the effect may stay, only a person can tell.
-    auto const known = ours ? certainty::in_doubt : certainty::not_executed;
-    return detail::at(std::move(judged).error(), phase::resolve, known);
-  }
-  // Also of our own attempt: whoever asks with other content learns nothing of what is stored.
-  if (std::holds_alternative<mismatched>(*judged)) return resolution(resolved::mismatched{});
-  if (ours) return resolution(resolved::executed{r.response, r.attempt, r.state});
-  auto& answer = std::get<replayed>(*judged);
-  return resolution(resolved::replayed{std::move(answer.response), answer.was_refusal});
-}
-
-// No record can be read. A claim of the same identity waits for every transaction that could
-// still write one: if it inserts, there is none.
-result<resolution> probe_absence(detail::store_core const& core, session& s, request const& r,
-                                 std::span<attempt_id const> attempts, call_limits const& limits) {
-  auto const unanswered = [&core](error e) -> result<resolution> {
-    if (e.what != errc::lock_timeout)
-      return detail::at(std::move(e), phase::resolve, certainty::in_doubt);
-    if (core.facts.claim_wait_names_identity) return resolution(resolved::open{});
-    return resolution(resolved::unproven{});
-  };
-  begin_options options;
-  options.limits = limits;
-  auto tx = transaction::begin(s, options, core.options.observer);
-  if (!tx) return unanswered(std::move(tx).error());
-  detail::claim_input const input{&r, attempt_id::random(), current_fingerprint_version, false};
-  auto step = detail::send_claim(core, s, input, limits);
-  if (auto ended = tx->rollback(); !ended)
-    return detail::at(std::move(ended).error(), phase::resolve, certainty::in_doubt);
-  if (!step) return unanswered(std::move(step).error());
-  if (auto const* winner = std::get_if<record>(&*step)) return resolve_by(*winner, r, attempts);
-  bool const proven = std::holds_alternative<detail::claim_inserted>(*step) &&
-                      core.facts.claim_proves_absence &&
-                      std::ranges::none_of(attempts, &attempt_id::travels_whole);
-  if (proven) return resolution(resolved::absent{});
-  return resolution(resolved::unproven{});
-}
-
-}  // namespace
-
 result<resolution> store::resolve(session& s, request const& r,
                                   std::span<attempt_id const> attempts,
                                   call_limits const& limits) const {
-  // In a transaction, its own writes and its old snapshot would pass for what is committed.
-  auto status = s.status();
-  if (!status) return detail::at(std::move(status).error(), phase::resolve, certainty::in_doubt);
-  if (*status != transaction_status::idle) {
-    auto busy = fail(errc::session_not_idle, phase::resolve,
-                     "the session is in use: resolve needs an idle one");
-    return detail::at(std::move(busy).error(), phase::resolve, certainty::in_doubt);
-  }
-  auto found = detail::read_record(*core_, s, r.identity(), limits);
-  if (!found) {
-    auto failed = detail::at(std::move(found).error(), phase::resolve, certainty::in_doubt);
-    return std::unexpected(detail::with_schema_hint(std::move(failed).error()));
-  }
-  if (*found) return resolve_by(**found, r, attempts);
-  return probe_absence(*core_, s, r, attempts, limits);
+  return detail::resolve_attempts(*core_, s, r, attempts, limits);
 }
 
 namespace {

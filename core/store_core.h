@@ -85,8 +85,16 @@ result<std::optional<record>> read_record(store_core const&, session&, identity 
 /// Does a statement about the claim's savepoint, failing so, say that it is not there any more?
 bool means_replaced(error const&) noexcept;
 
+/// Is the failure of a claim a wait for this identity, and for nothing else?
+bool waited_for_identity(store_core const&, error const&) noexcept;
+
+/// `store::resolve`.
+result<resolution> resolve_attempts(store_core const&, session&, request const&,
+                                    std::span<attempt_id const>, call_limits const&);
+
 /// Proves that the claim's transaction is the one still open, then saves the response. Errors:
-/// `transaction_replaced`, `save_unmatched`; others as the session gives them.
+/// `transaction_replaced`, `save_unmatched`; others as the session gives them. One with `attempts`
+/// could not find out whether the effect has committed.
 result<> send_save(store_core const&, session&, identity const&, attempt_id const&, record_state,
                    response const&, call_limits const&);
 

@@ -62,7 +62,7 @@ constexpr std::string_view read_skew_sql = "SELECT amount FROM {schema}.{prefix}
 constexpr std::string_view write_skew_sql =
     "UPDATE {schema}.{prefix}skew SET amount = amount + 1 WHERE id = ?";
 
-result<> failed(errc what, std::string_view message) {
+std::unexpected<error> failed(errc what, std::string_view message) {
   error e;
   e.what = what;
   e.message = message;
@@ -100,6 +100,22 @@ class postgresql_subject : public sql_subject {
                              capability::unread_results};
     if (makes_databases()) all.insert(capability::other_collation);
     return all;
+  }
+
+  result<std::unique_ptr<session>> occupy() override {
+    auto s = postgresql::connect(options_);
+    if (!s) return s;
+    if (auto begun = (*s)->begin({}); !begun) return std::unexpected(std::move(begun).error());
+    auto taken = query(**s, detail::postgresql_occupy);
+    if (!taken) return std::unexpected(std::move(taken).error());
+    if (as_integer((*taken)[0][0]) == 1) return s;
+    auto who = query(**s, detail::postgresql_occupier);
+    if (!who) return std::unexpected(std::move(who).error());
+    std::string text = "another run of the suite is at work on this database";
+    if (!who->empty())
+      text += " since " + as_text((*who)[0][0]) + " (" + as_text((*who)[0][1]) + ")";
+    return failed(errc::resource_exhausted,
+                  text + ": wait for its end, or give this one a database of its own");
   }
 
   result<std::vector<fact>> facts() override {

@@ -11,6 +11,22 @@
 // The suite's statements in PostgreSQL's SQL.
 namespace idem::inline v1::conformance::detail {
 
+// Until the transaction ends, so that a pooler keeps its hands off. The first number is "idem".
+// https://www.postgresql.org/docs/15/functions-admin.html#FUNCTIONS-ADVISORY-LOCKS
+inline constexpr std::string_view postgresql_occupy =
+    "SELECT CASE WHEN pg_try_advisory_xact_lock(1768187245, hashtext('{schema}.{prefix}'))"
+    " THEN 1 ELSE 0 END";
+// Of another role's session only the process and the role are shown to everybody.
+// https://www.postgresql.org/docs/15/view-pg-locks.html
+inline constexpr std::string_view postgresql_occupier =
+    "SELECT coalesce(to_char(a.xact_start AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS') || ' UTC',"
+    " 'a time unknown'), 'process ' || a.pid || ' of the user ' || a.usename"
+    " || coalesce(' at ' || host(a.client_addr), '')"
+    " FROM pg_catalog.pg_locks AS l JOIN pg_catalog.pg_stat_activity AS a ON a.pid = l.pid"
+    " WHERE l.locktype = 'advisory' AND l.granted AND l.classid = 1768187245 AND l.objsubid = 2"
+    " AND l.objid = (hashtext('{schema}.{prefix}')::bigint & 4294967295)::oid"
+    " AND a.datname = current_database()";
+
 // clang-format off
 inline constexpr std::array<std::string_view, 14> postgresql_create{
     "CREATE TABLE IF NOT EXISTS {schema}.{prefix}ledger (seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, tag text NOT NULL, nonce text NOT NULL, worker bigint NOT NULL, amount bigint NOT NULL)",

@@ -15,9 +15,9 @@ constexpr statements texts{
     .read_winner = "FIND {schema}.{prefix}record",
     .save = "SAVE {schema}.{prefix}record",
     .discard = "DISCARD {schema}.{prefix}record",
-    .savepoint = "SAVEPOINT idem_effect",
-    .rollback_to_savepoint = "ROLLBACK TO idem_effect",
-    .release_savepoint = "RELEASE idem_effect",
+    .savepoint = "SAVEPOINT idem_claim_d41f8a",
+    .rollback_to_savepoint = "ROLLBACK TO idem_claim_d41f8a",
+    .release_savepoint = "RELEASE idem_claim_d41f8a",
 };
 
 constexpr traits facts{

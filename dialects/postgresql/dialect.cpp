@@ -69,12 +69,12 @@ constexpr std::string_view discard_sql =
 
 // Outside a transaction none of them is accepted. After an error ROLLBACK TO is.
 // https://www.postgresql.org/docs/15/sql-rollback-to.html
-constexpr std::string_view savepoint_sql = "SAVEPOINT idem_claim";
-constexpr std::string_view rollback_to_savepoint_sql = "ROLLBACK TO SAVEPOINT idem_claim";
-constexpr std::string_view release_savepoint_sql = "RELEASE SAVEPOINT idem_claim";
-constexpr std::string_view guard_sql = "SAVEPOINT idem_guard";
-constexpr std::string_view rollback_to_guard_sql = "ROLLBACK TO SAVEPOINT idem_guard";
-constexpr std::string_view release_guard_sql = "RELEASE SAVEPOINT idem_guard";
+constexpr std::string_view savepoint_sql = "SAVEPOINT idem_claim_d41f8a";
+constexpr std::string_view rollback_to_savepoint_sql = "ROLLBACK TO SAVEPOINT idem_claim_d41f8a";
+constexpr std::string_view release_savepoint_sql = "RELEASE SAVEPOINT idem_claim_d41f8a";
+constexpr std::string_view guard_sql = "SAVEPOINT idem_guard_d41f8a";
+constexpr std::string_view rollback_to_guard_sql = "ROLLBACK TO SAVEPOINT idem_guard_d41f8a";
+constexpr std::string_view release_guard_sql = "RELEASE SAVEPOINT idem_guard_d41f8a";
 
 // CREATE TABLE IF NOT EXISTS by two sessions at once can fail with 23505 of pg_type.
 constexpr std::string_view lock_sql =
@@ -189,6 +189,7 @@ constexpr traits facts{
     .binds_clock = false,
     // The insert waits for the transaction that holds the key in the unique index.
     // https://www.postgresql.org/docs/15/index-unique-checks.html
+    // A wait for a lock on the whole table is told apart by the session.
     .claim_wait_names_identity = true,
     .claim_proves_absence = true,
 };

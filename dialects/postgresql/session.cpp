@@ -2,6 +2,7 @@
 // The port over one libpq connection.
 #include <poll.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -56,8 +57,23 @@ std::array<parameter, 1> wait_parameters(call_limits const& limits) {
   return {parameter(std::max<std::int64_t>(limits.wait_limit->count(), 1))};
 }
 
-call_limits soon() {
-  return {.deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10)};
+// Whoever waits for another transaction's key says so in one line of context, in whatever
+// language; a wait for the whole table has none, for it is made before any row is looked at.
+// https://github.com/postgres/postgres/blob/REL_15_STABLE/src/backend/storage/lmgr/lmgr.c
+// (XactLockTableWaitErrorCb). Another line holds the parameters, where the server is set so.
+// https://github.com/postgres/postgres/blob/REL_15_STABLE/src/backend/nodes/params.c
+bool waited_for_key(flush_answer const& answered, std::size_t set_wait) {
+  auto const* settings = answered.results[set_wait].get();
+  if (settings == nullptr || PQntuples(settings) != 1 || PQnfields(settings) != 2) return false;
+  bool const plain = std::string_view(PQgetvalue(settings, 0, 1)) == "0";
+  return answered.contexts == (plain ? 1U : 2U);
+}
+
+// What the server has to say at once is awaited for the rest of the caller's time, and 10 seconds
+// at most; the exchange adds its grace.
+call_limits postgresql_session::soon() const {
+  auto const now = std::chrono::steady_clock::now();
+  return {.deadline = std::clamp(deadline_, now, now + std::chrono::seconds(10))};
 }
 
 postgresql_session::postgresql_session(PGconn* conn, owner whose, bool prepared)
@@ -88,11 +104,15 @@ void postgresql_session::ended() noexcept {
   wait_left_ = false;
 }
 
-// The answer to the ROLLBACK that was sent before.
+// The answer to the ROLLBACK that was sent before. For a session of ours the exchange's grace has
+// to do: whoever asks for the answer now has a deadline that is not known here, and another
+// connection costs less than to wait for a server that is silent.
 void postgresql_session::read_rollback() noexcept try {
   if (!rolling_back_) return;
   rolling_back_ = false;
-  auto const answered = exchange_.receive(soon(), impatience::leave);
+  call_limits const now{.deadline = std::chrono::steady_clock::now()};
+  auto const answered =
+      exchange_.receive(whose_ == owner::session ? now : soon(), impatience::leave);
   if (!answered.complete || answered.why) broken_ = true;
 } catch (...) {
   broken_ = true;
@@ -130,6 +150,7 @@ result<> postgresql_session::begin(begin_options const& o) {
     return refuse(errc::session_not_idle,
                   "the connection has a transaction open or unread results");
   if (auto able = ready(o.limits); !able) return able;
+  deadline_ = o.limits.deadline;
   if (auto* memory = connection_memory::of(conn_)) memory->clear_last_failure();
   begin_ = begin_sql(o);
   begun_ = true;
@@ -192,6 +213,7 @@ result<flush_answer> postgresql_session::send_again_if_stale(flush const& f,
 result<std::vector<rows>> postgresql_session::execute(std::span<statement const> all,
                                                       call_limits const& limits) {
   if (auto able = ready(limits); !able) return std::unexpected(std::move(able).error());
+  deadline_ = limits.deadline;
   flush f;
   add_begin(f);
   auto const wait = wait_parameters(limits);
@@ -206,7 +228,12 @@ result<std::vector<rows>> postgresql_session::execute(std::span<statement const>
   if (!answered) return std::unexpected(std::move(answered).error());
   begin_ = {};
   wait_left_ = restores && answered->why;
-  if (answered->why) return std::unexpected(std::move(*answered->why));
+  if (answered->why) {
+    error& e = *answered->why;
+    if (e.what == errc::lock_timeout)
+      e.wait_unnamed = !limits.wait_limit || !waited_for_key(*answered, f.first - 1);
+    return std::unexpected(std::move(e));
+  }
   std::vector<rows> out;
   out.reserve(all.size());
   for (std::size_t i = 0; i < all.size(); ++i) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "dialects/postgresql/session_errors.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "dialects/postgresql/errors.h"
@@ -60,6 +61,11 @@ bool ends_session(PGresult const* r) noexcept {
   auto severity = field(r, PG_DIAG_SEVERITY_NONLOCALIZED);
   if (severity.empty()) severity = field(r, PG_DIAG_SEVERITY);
   return severity == "FATAL" || severity == "PANIC" || sqlstate_of(r).empty();
+}
+
+std::size_t context_lines(PGresult const* r) noexcept {
+  auto const text = field(r, PG_DIAG_CONTEXT);
+  return text.empty() ? 0 : 1 + static_cast<std::size_t>(std::ranges::count(text, '\n'));
 }
 
 }  // namespace idem::inline v1::postgresql::detail

@@ -3,6 +3,7 @@
 
 #include <libpq-fe.h>
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -29,5 +30,8 @@ error refusal_of(errc, std::string message);
 bool ends_session(PGresult const*) noexcept;
 
 std::string_view sqlstate_of(PGresult const*) noexcept;
+
+/// How many lines of context the server has added to an error.
+std::size_t context_lines(PGresult const*) noexcept;
 
 }  // namespace idem::inline v1::postgresql::detail

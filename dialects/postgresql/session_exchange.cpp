@@ -285,6 +285,7 @@ void exchange::note(step const& s, result_ptr got, flush_answer& out) {
   out.failed = s.command;
   out.why = error_of(got.get());
   out.fatal = ends_session(got.get());
+  out.contexts = context_lines(got.get());
   auto const state = sqlstate_of(got.get());
   // 26000: it is not there; 42P05: its name is taken; 0A000: its columns have changed.
   // https://www.postgresql.org/docs/15/errcodes-appendix.html

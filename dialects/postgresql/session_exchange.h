@@ -30,9 +30,10 @@ struct flush_answer {
   std::vector<result_ptr> results;    ///< one a command, as far as any came
   std::optional<std::size_t> failed;  ///< the first command that failed
   std::optional<error> why;           ///< of `failed`, or of the connection
-  bool stale = false;     ///< it failed because the server does not have its prepared statement
-  bool complete = false;  ///< everything was answered: the connection is in order
-  bool fatal = false;     ///< the server ended the session with `why`
+  bool stale = false;        ///< it failed because the server does not have its prepared statement
+  bool complete = false;     ///< everything was answered: the connection is in order
+  bool fatal = false;        ///< the server ended the session with `why`
+  std::size_t contexts = 0;  ///< lines of context that the server added to `why`
 };
 
 /// What is done when the caller's patience ends.

@@ -4,6 +4,7 @@
 #include <libpq-fe.h>
 
 #include <array>
+#include <chrono>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -15,20 +16,24 @@
 
 namespace idem::inline v1::postgresql::detail {
 
-/// For the answer to a ROLLBACK or a reset: the server has nothing to wait for.
-call_limits soon();
-
 /// For the statements between the two only: set_config(…, true) ends with the transaction, and the
 /// inner call comes first because the outer one needs its result.
 /// https://www.postgresql.org/docs/15/functions-admin.html#FUNCTIONS-ADMIN-SET
+/// The second column tells whether the server adds a statement's parameters to what it says of an
+/// error. https://www.postgresql.org/docs/15/runtime-config-logging.html
 inline constexpr std::string_view set_wait_sql =
     "SELECT set_config('lock_timeout', $1, set_config('idem.lock_timeout',"
-    " current_setting('lock_timeout'), true) IS NOT NULL)";
+    " current_setting('lock_timeout'), true) IS NOT NULL),"
+    " current_setting('log_parameter_max_length_on_error', true)";
 inline constexpr std::string_view restore_wait_sql =
     "SELECT set_config('lock_timeout', current_setting('idem.lock_timeout'), true)";
 
 /// The wait limit as `set_wait_sql` takes it.
 std::array<parameter, 1> wait_parameters(call_limits const&);
+
+/// Was it another transaction's key that the statement after `set_wait_sql`, which is the command
+/// of that number, waited for too long?
+bool waited_for_key(flush_answer const&, std::size_t set_wait);
 
 /// Does the answer prove that nothing of the transaction stays? An ERROR undid it. The end of a
 /// session may be a pooler's word, put in the place of answers that it had lost: it proves nothing.
@@ -61,6 +66,7 @@ class postgresql_session final : public session {
 
   static void on_notice(void* self, PGresult const*) noexcept;
   bool usable() const noexcept;
+  call_limits soon() const;
   void read_rollback() noexcept;
   result<> ready(call_limits const&);
   void add_begin(flush&) const;
@@ -76,7 +82,9 @@ class postgresql_session final : public session {
   PGconn* conn_;
   owner whose_;
   exchange exchange_;
-  std::string_view begin_;     ///< not yet sent
+  std::string_view begin_;  ///< not yet sent
+  /// Of the last call that had one.
+  std::chrono::steady_clock::time_point deadline_ = std::chrono::steady_clock::time_point::max();
   bool begun_ = false;         ///< this session began a transaction and has not ended it
   bool rolling_back_ = false;  ///< ROLLBACK is sent and its answer not read
   bool broken_ = false;        ///< nothing can be said of the connection any more

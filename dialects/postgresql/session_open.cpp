@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 // Connecting, adopting, pooling.
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <utility>
 
 #include "dialects/postgresql/errors.h"
 #include "dialects/postgresql/options.h"
 #include "dialects/postgresql/session_impl.h"
+#include "dialects/postgresql/session_places.h"
 
 namespace idem::inline v1::postgresql {
 
@@ -40,24 +39,6 @@ result<conninfo_ptr> parse(std::string const& conninfo) {
       "libpq cannot read the connection's URL: write postgresql://user@host:port/database?"
       "option=value with percent-encoded special characters (%40 for '@'), and only options that "
       "libpq has, or prepared=on|off");
-}
-
-std::string_view option(PQconninfoOption const* all, std::string_view keyword) {
-  for (; all->keyword != nullptr; ++all)
-    if (keyword == all->keyword && all->val != nullptr) return all->val;
-  return {};
-}
-
-// What libpq's own PQconnectdb would allow, which PQconnectPoll leaves to us.
-steady_clock::time_point connect_deadline(PQconninfoOption const* all, call_limits const& limits) {
-  if (limits.deadline != steady_clock::time_point::max()) return limits.deadline;
-  auto const hosts = option(all, "host");
-  auto const count = 1 + std::ranges::count(hosts, ',');
-  auto const text = option(all, "connect_timeout");
-  int seconds = 0;
-  std::from_chars(text.data(), text.data() + text.size(), seconds);
-  if (seconds <= 0) seconds = 30;
-  return steady_clock::now() + std::chrono::seconds(seconds) * count;
 }
 
 // With this verbosity the message of a refusal ends with its SQLSTATE, in every language.
@@ -110,7 +91,7 @@ error out_of_time(call_limits const& limits, PGconn const* conn) {
     e.what = errc::cancelled;
     e.advice = advice::never;
     e.message = "stopped by the caller";
-  } else if (limits.deadline != steady_clock::time_point::max()) {
+  } else if (steady_clock::now() >= limits.deadline) {
     e.what = errc::deadline_exceeded;
     e.advice = advice::never;
   }
@@ -131,16 +112,22 @@ result<> wait_until_connected(PGconn* conn, steady_clock::time_point deadline,
 }
 
 // libpq takes the first word for a keyword only if it expands "dbname", and a later one wins.
-result<conn_ptr> start(options const& o, PQconninfoOption const* parsed) {
+result<conn_ptr> start(options const& o, PQconninfoOption const* parsed, server_place const& at) {
   std::vector<char const*> keywords{"dbname", "client_encoding"};
   std::vector<char const*> values{o.conninfo.c_str(), "UTF8"};
-  auto const add = [&](char const* keyword, char const* value) {
-    if (!option(parsed, keyword).empty()) return;
+  auto const set = [&](char const* keyword, std::string const& value) {
+    if (value.empty()) return;
     keywords.push_back(keyword);
-    values.push_back(value);
+    values.push_back(value.c_str());
   };
-  add("target_session_attrs", "read-write");
-  add("fallback_application_name", "idem");
+  set("host", at.host);
+  set("hostaddr", at.address);
+  set("port", at.port);
+  set("target_session_attrs", at.session_attrs);
+  if (option(parsed, "fallback_application_name").empty()) {
+    keywords.push_back("fallback_application_name");
+    values.push_back("idem");
+  }
   keywords.push_back(nullptr);
   values.push_back(nullptr);
   conn_ptr conn(PQconnectStartParams(keywords.data(), values.data(), 1));
@@ -169,14 +156,64 @@ std::string driver_version() {
   return "libpq " + std::to_string(version / 10000) + "." + std::to_string(version % 10000);
 }
 
+namespace detail {
+
+namespace {
+
+// A server that was reached and said no is the last one that is asked, as in libpq, but for one
+// that is starting or stopping.
+// https://www.postgresql.org/docs/15/libpq-connect.html#LIBPQ-MULTIPLE-HOSTS
+bool asks_the_next(error const& e) {
+  if (e.advice == advice::never) return false;
+  return e.native.sqlstate.empty() || e.native.sqlstate == "57P03";
+}
+
+result<conn_ptr> connect_to(options const& o, PQconninfoOption const* parsed,
+                            server_place const& place, steady_clock::time_point until,
+                            call_limits const& limits) {
+  auto conn = start(o, parsed, place);
+  if (!conn) return conn;
+  auto connected = wait_until_connected(conn->get(), until, limits);
+  // Whoever needs a password for one server needs it for all.
+  if (!connected && PQconnectionNeedsPassword(conn->get()) == 1)
+    connected.error().advice = advice::never;
+  if (!connected) return std::unexpected(std::move(connected).error());
+  return conn;
+}
+
+// PQconnectPoll has no time limits: a host that swallows everything would keep libpq from the next
+// ones. So each is asked by itself, for its connect_timeout and no longer than its share of the
+// time that is left.
+result<conn_ptr> connect_to_any(options const& o, PQconninfoOption const* parsed,
+                                call_limits const& limits) {
+  auto const places = server_places(parsed);
+  auto const most = connect_timeout(option(parsed, "connect_timeout"));
+  std::string words;
+  for (std::size_t i = 0;; ++i) {
+    auto const now = steady_clock::now();
+    auto const share = limits.deadline == steady_clock::time_point::max()
+                           ? steady_clock::duration(most)
+                           : (limits.deadline - now) / static_cast<int>(places.size() - i);
+    auto conn = connect_to(o, parsed, places[i],
+                           now + std::min<steady_clock::duration>(most, share), limits);
+    if (conn) return conn;
+    error& e = conn.error();
+    words += e.native.message;
+    if (i + 1 < places.size() && asks_the_next(e)) continue;
+    e.native.message = std::move(words);
+    return conn;
+  }
+}
+
+}  // namespace
+
+}  // namespace detail
+
 result<std::unique_ptr<session>> connect(options const& o, call_limits const& limits) {
   auto parsed = detail::parse(o.conninfo);
   if (!parsed) return std::unexpected(std::move(parsed).error());
-  auto conn = detail::start(o, parsed->get());
+  auto conn = detail::connect_to_any(o, parsed->get(), limits);
   if (!conn) return std::unexpected(std::move(conn).error());
-  auto const deadline = detail::connect_deadline(parsed->get(), limits);
-  if (auto connected = detail::wait_until_connected(conn->get(), deadline, limits); !connected)
-    return std::unexpected(std::move(connected).error());
   if (auto fits = detail::check_server(conn->get()); !fits)
     return std::unexpected(std::move(fits).error());
   PQsetErrorVerbosity(conn->get(), PQERRORS_DEFAULT);

@@ -127,6 +127,8 @@ result<whole_answer> postgresql_session::run_whole(whole_transaction const& whol
   // An effect that ends the transaction can leave one behind the ROLLBACK.
   if (usable() && PQtransactionStatus(conn_) != PQTRANS_IDLE && !rollback()) broken_ = true;
   whole_answer out{failure_of(*answered, at), std::nullopt};
+  if (out.failure && out.failure->what == errc::lock_timeout)
+    out.failure->wait_unnamed = !limits.wait_limit || !waited_for_key(*answered, at.claim - 1);
   if (auto* const look = answered->results[at.look].get(); look != nullptr && out.failure)
     if (auto found = read_rows(look)) out.found = std::move(*found);
   return out;

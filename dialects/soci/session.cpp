@@ -255,6 +255,14 @@ std::optional<error> soci_session::pending_error() noexcept try {
   return std::nullopt;
 }
 
+std::string soci_session::one_writer_of() {
+  auto p = port();
+  if (!p) return {};
+  auto name = (*p)->one_writer_of();
+  settle();
+  return name;
+}
+
 void soci_session::note(::soci::soci_error const& thrown) {
   auto native = engine_->code_of(thrown);
   if (!native) return;

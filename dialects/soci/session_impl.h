@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include <idem/soci.h>
@@ -83,6 +84,7 @@ class soci_session final : public session {
   bool guards_commit() const noexcept override {
     return guarded_ && (!begun_ || (is_current() && part_.port->guards_commit()));
   }
+  std::string one_writer_of() override;
 
   ::soci::session& lent() const noexcept { return *sql_; }
   /// What an effect threw: remembered if the operation has to start again because of it.

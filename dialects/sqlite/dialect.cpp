@@ -37,9 +37,9 @@ constexpr std::string_view discard_sql =
     " WHERE scope = ?1 AND operation = ?2 AND idem_key = ?3 AND attempt = ?4 AND state = 0";
 
 // Inside BEGIN a RELEASE never commits. https://sqlite.org/lang_savepoint.html
-constexpr std::string_view savepoint_sql = "SAVEPOINT idem_claim";
-constexpr std::string_view rollback_to_savepoint_sql = "ROLLBACK TO idem_claim";
-constexpr std::string_view release_savepoint_sql = "RELEASE idem_claim";
+constexpr std::string_view savepoint_sql = "SAVEPOINT idem_claim_d41f8a";
+constexpr std::string_view rollback_to_savepoint_sql = "ROLLBACK TO idem_claim_d41f8a";
+constexpr std::string_view release_savepoint_sql = "RELEASE idem_claim_d41f8a";
 
 constexpr std::string_view version_table_exists_sql =
     "SELECT 1 FROM {schema}.sqlite_schema"

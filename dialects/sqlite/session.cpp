@@ -96,6 +96,13 @@ bool sqlite_session::has_moved() const noexcept {
          moved != 0;
 }
 
+// The full path; two names of one file are taken for two files. A private database has none.
+// https://sqlite.org/c3ref/db_filename.html
+std::string sqlite_session::one_writer_of() {
+  auto const* name = sqlite3_db_filename(db_, "main");
+  return name == nullptr || *name == '\0' ? std::string() : "sqlite:" + std::string(name);
+}
+
 result<transaction_status> sqlite_session::status() {
   if (in_transaction())
     return guard_.broken ? transaction_status::failed : transaction_status::open;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include <idem/sqlite.h>
@@ -59,6 +60,7 @@ class sqlite_session final : public session {
     look_for_guard();
     return whose_hooks_ == hooks::session && !guard_lost_;
   }
+  std::string one_writer_of() override;
 
  private:
   bool in_transaction() const noexcept;

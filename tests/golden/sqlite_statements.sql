@@ -14,11 +14,11 @@ UPDATE main.idem_record SET state = ?1, response_status = ?2, response_headers =
 DELETE FROM main.idem_record WHERE scope = ?1 AND operation = ?2 AND idem_key = ?3 AND attempt = ?4 AND state = 0;
 
 -- savepoint
-SAVEPOINT idem_claim;
+SAVEPOINT idem_claim_d41f8a;
 
 -- rollback_to_savepoint
-ROLLBACK TO idem_claim;
+ROLLBACK TO idem_claim_d41f8a;
 
 -- release_savepoint
-RELEASE idem_claim;
+RELEASE idem_claim_d41f8a;
 

@@ -148,6 +148,16 @@ result<answer> commit_and_fail(play const& p) {
   p.handle().native_commit();
   return std::unexpected(failure(errc::statement_failed));
 }
+result<answer> commit_and_throw(play const& p) {
+  (void)p.write();
+  p.handle().native_commit();
+  throw thrown_by_effect{42};
+}
+result<answer> chain_and_throw(play const& p) {
+  (void)p.write();
+  if (p.handle().native_commit()) p.handle().native_begin();
+  throw thrown_by_effect{42};
+}
 result<answer> chain_and_fail(play const& p) {
   (void)p.write();
   if (p.handle().native_commit()) p.handle().native_begin();
@@ -222,6 +232,10 @@ expected_ending replaced_by_commit(flavour const& f) {
 expected_ending committed_and_failed(flavour const& f) {
   return f.guards_commit ? fails<errc::statement_failed>(f) : fails<errc::transaction_replaced>(f);
 }
+expected_ending committed_and_thrown(flavour const& f) {
+  return f.guards_commit ? expected_ending{ending::thrown, {}}
+                         : fails<errc::transaction_replaced>(f);
+}
 expected_ending chained_and_too_large(flavour const& f) {
   return f.guards_commit ? fails<errc::response_too_large>(f)
                          : fails<errc::transaction_replaced>(f);
@@ -274,6 +288,8 @@ constexpr scenario scenarios[] = {
      fails<errc::transaction_replaced>},
     {"effect commits and fails", nothing, commit_and_fail, committed_and_failed},
     {"effect commits, begins, fails", nothing, chain_and_fail, committed_and_failed},
+    {"effect commits and throws", nothing, commit_and_throw, committed_and_thrown},
+    {"effect commits, begins, throws", nothing, chain_and_throw, committed_and_thrown},
     {"effect commits, begins, says too much", nothing, chain_and_say_too_much,
      chained_and_too_large},
     {"effect commits, begins, meets a deadlock", nothing, chain_and_meet_a_deadlock,

@@ -119,6 +119,9 @@ struct error {
   native_error native;
   /// The attempts of this run whose COMMIT is in doubt; pass them to `store::resolve`.
   std::vector<attempt_id> attempts;
+  /// Of a `lock_timeout`: it may have been the whole table that was waited for. Set by a session
+  /// whose dialect otherwise knows that a claim waits for its identity only.
+  bool wait_unnamed = false;
   friend bool operator==(error const&, error const&) = default;
 };
 

@@ -134,6 +134,10 @@ class session {
   /// True if nothing that an effect does, with the handle either, can commit between our
   /// begin and our commit. Then a transaction that was ended under us left nothing.
   virtual bool guards_commit() const noexcept { return false; }
+
+  /// Names the database if one transaction at a time can be open in it for writing, the same
+  /// for each of its sessions in this process; else empty.
+  virtual std::string one_writer_of() { return {}; }
 };
 
 /// Where sessions come from. Thread-safe.

@@ -158,8 +158,13 @@ class store {
   /// transient error; and, when the answer to COMMIT is lost, the finding out.
   ///
   /// What the effect throws rolls back and passes through unchanged, unless it hides a
-  /// transient error. Errors: see `errc`; each says what is known of the effect. An error
+  /// transient error. Where the effect had ended the transaction by itself, so that its writes
+  /// may stay, the answer is the error `transaction_replaced`, in doubt, and what it threw is in
+  /// `native.message`. Errors: see `errc`; each says what is known of the effect. An error
   /// with `certainty::in_doubt` carries the attempts to resolve.
+  ///
+  /// A session that is found dead before anything was sent is discarded and costs no attempt.
+  /// When the last attempt ends in doubt, the record is looked for once more, without the effect.
   template <effect F>
   [[nodiscard]] result<outcome> run(session_source& source, request const& r, F&& f,
                                     run_options const& options = {}) const {
@@ -190,7 +195,8 @@ class store {
 
   /// Saves the response in the same transaction. Uses up the token; on an error the
   /// transaction is doomed. Where a savepoint is the witness, savepoints that the caller made
-  /// after the claim end here.
+  /// after the claim end here. Nothing looks at the transaction again: whoever ends it between
+  /// this and the commit, and begins another (ROLLBACK AND CHAIN), commits that one instead.
   /// Errors: `response_too_large`, `transaction_replaced`, `save_unmatched`.
   [[nodiscard]] result<attempt_id> complete(transaction&, claim_token&&, response const&) const;
 

@@ -121,6 +121,10 @@ class subject {
   virtual table_names names() const = 0;
 
   [[nodiscard]] virtual result<std::vector<fact>> facts() = 0;
+  /// Keeps every other run of the suite away from these tables while the session lives; null
+  /// where nobody else can reach them or nothing can tell. Errors: `resource_exhausted`, naming
+  /// the run that is at work there.
+  [[nodiscard]] virtual result<std::unique_ptr<session>> occupy() { return nullptr; }
   /// Installs idem's tables under `names` and the ledger, and empties them.
   [[nodiscard]] virtual result<> prepare() = 0;
 
