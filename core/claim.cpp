@@ -320,9 +320,15 @@ result<whole_step> send_whole(store_core const& core, session& s, claim_input co
   whole_step step{std::move(answered->failure), std::nullopt};
   bool const undone = step.failure && step.failure->certainty != certainty::in_doubt;
   if (!undone || !answered->found) return step;
-  auto other = first_record(*answered->found);
-  if (!other) return std::unexpected(std::move(other).error());
-  step.other = std::move(*other);
+  auto other = *answered->found ? first_record(**answered->found)
+                                : std::unexpected(std::move(*answered->found).error());
+  if (other) {
+    step.other = std::move(*other);
+  } else if (step.failure->what == errc::unique_violation && step.failure->phase == phase::claim) {
+    step.failure = std::move(other).error();
+    step.failure->phase = phase::claim;
+    step.failure->certainty = certainty::rolled_back;
+  }
   return step;
 }
 

@@ -25,10 +25,7 @@ result<outcome> run_operation::not_committed(error e, std::optional<record> cons
     return std::unexpected(std::move(e));
   }
   if (e.phase != phase::claim || other) suspect_.reset();
-  if (e.phase != phase::claim) {
-    claimed();
-    effect_started_ = true;
-  }
+  if (e.phase != phase::claim) effect_started_ = true;
   // Nothing of this attempt stays, and the record is the truth, whatever kept this one from it.
   if (other) return judge_winner(*other);
   if (e.phase != phase::claim) return std::unexpected(std::move(e));

@@ -40,7 +40,7 @@ class scanner {
   }
 
   bool skip_line() {
-    auto const end = sql_.find('\n', at_);
+    auto const end = sql_.find_first_of("\r\n", at_);
     at_ = end == std::string_view::npos ? sql_.size() : end + 1;
     return true;
   }

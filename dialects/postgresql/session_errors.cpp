@@ -63,6 +63,10 @@ bool ends_session(PGresult const* r) noexcept {
   return severity == "FATAL" || severity == "PANIC" || sqlstate_of(r).empty();
 }
 
+bool has_lost_names(std::string_view sqlstate) noexcept {
+  return sqlstate == "26000" || sqlstate == "42P05" || sqlstate == "0A000";
+}
+
 std::size_t context_lines(PGresult const* r) noexcept {
   auto const text = field(r, PG_DIAG_CONTEXT);
   return text.empty() ? 0 : 1 + static_cast<std::size_t>(std::ranges::count(text, '\n'));

@@ -31,6 +31,11 @@ bool ends_session(PGresult const*) noexcept;
 
 std::string_view sqlstate_of(PGresult const*) noexcept;
 
+/// Does it say that a statement is not prepared as was believed?
+/// 26000: it is not there; 42P05: its name is taken; 0A000: its columns have changed.
+/// https://www.postgresql.org/docs/15/errcodes-appendix.html
+bool has_lost_names(std::string_view sqlstate) noexcept;
+
 /// How many lines of context the server has added to an error.
 std::size_t context_lines(PGresult const*) noexcept;
 

@@ -152,6 +152,7 @@ result<> exchange::send(std::span<command const> all) {
   // Blocking, both sides could wait for the other to read.
   PQsetnonblocking(conn_, 1);
   commands_ = all.size();
+  parts_ = 0;
   steps_.clear();
   bool sent = true;
   for (std::size_t i = 0; i < ready.size() && sent; ++i)
@@ -183,7 +184,7 @@ result<exchange::outgoing> exchange::make_ready(command const& c) const {
 }
 
 bool exchange::post_sync() {
-  steps_.push_back({std::nullopt, nullptr, false, false});
+  steps_.push_back({std::nullopt, nullptr, false, false, parts_++});
   return PQpipelineSync(conn_) == 1;
 }
 
@@ -196,17 +197,17 @@ bool exchange::post(outgoing const& o, std::size_t place) {
   auto const& b = o.bound;
   auto* const statement = o.statement;
   if (statement == nullptr) {
-    steps_.push_back({place, nullptr, false, false});
+    steps_.push_back({place, nullptr, false, false, parts_});
     return PQsendQueryParams(conn_, o.sql.c_str(), b.count(), b.types(), b.values(), b.lengths(),
                              b.formats(), text_answer) == 1;
   }
   bool const known = statement->confirmed;
   if (!known && !prepares_already(statement)) {
-    steps_.push_back({place, statement, true, false});
+    steps_.push_back({place, statement, true, false, parts_});
     if (PQsendPrepare(conn_, statement->name.c_str(), o.sql.c_str(), b.count(), b.types()) != 1)
       return false;
   }
-  steps_.push_back({place, statement, false, known});
+  steps_.push_back({place, statement, false, known, parts_});
   return PQsendQueryPrepared(conn_, statement->name.c_str(), b.count(), b.values(), b.lengths(),
                              b.formats(),
                              statement->binary_answer ? binary_answer : text_answer) == 1;
@@ -226,16 +227,17 @@ flush_answer exchange::receive(call_limits const& limits, impatience how) {
   }
   out.complete = leave_pipeline() && out.complete;
   if (!out.complete && !out.why) out.why = lost(conn_);
-  if (waits.tried() && out.why) {
-    bool const by_us = out.why->native.sqlstate == "57014" || !out.complete;
-    if (by_us) {
-      out.why->what = *cancelled_;
-      out.why->advice = advice::never;
-      out.why->message =
-          *cancelled_ == errc::cancelled ? "stopped by the caller" : "the deadline has passed";
-    }
-  }
+  out.cancelled = waits.tried();
+  if (!out.cancelled) return out;
+  if (out.why && (out.why->native.sqlstate == "57014" || !out.complete)) tell_who_ended(*out.why);
+  if (out.later && out.later->native.sqlstate == "57014") tell_who_ended(*out.later);
   return out;
+}
+
+void exchange::tell_who_ended(error& e) const {
+  e.what = *cancelled_;
+  e.advice = advice::never;
+  e.message = e.what == errc::cancelled ? "stopped by the caller" : "the deadline has passed";
 }
 
 // The one result that no null follows.
@@ -281,16 +283,18 @@ void exchange::note(step const& s, result_ptr got, flush_answer& out) {
     default:
       break;
   }
-  if (out.why) return;
+  if (out.why) {
+    if (s.part > out.part && !out.later) out.later = error_of(got.get());
+    return;
+  }
   out.failed = s.command;
+  out.part = s.part;
   out.why = error_of(got.get());
   out.fatal = ends_session(got.get());
   out.contexts = context_lines(got.get());
   auto const state = sqlstate_of(got.get());
-  // 26000: it is not there; 42P05: its name is taken; 0A000: its columns have changed.
-  // https://www.postgresql.org/docs/15/errcodes-appendix.html
-  out.stale =
-      (s.known && (state == "26000" || state == "0A000")) || (s.prepares && state == "42P05");
+  bool const taken = state == "42P05";
+  out.stale = has_lost_names(state) && (taken ? s.prepares : s.known);
 }
 
 result_ptr exchange::next_result(patience& waits) {

@@ -34,6 +34,9 @@ struct flush_answer {
   bool complete = false;     ///< everything was answered: the connection is in order
   bool fatal = false;        ///< the server ended the session with `why`
   std::size_t contexts = 0;  ///< lines of context that the server added to `why`
+  std::size_t part = 0;      ///< of `failed`
+  std::optional<error> later;  ///< of a part behind the one that failed
+  bool cancelled = false;      ///< a cancel was sent while the answers were awaited
 };
 
 /// What is done when the caller's patience ends.
@@ -66,6 +69,7 @@ class exchange {
     prepared_statement* statement;  ///< null: sent unprepared
     bool prepares;
     bool known;  ///< was known to the server when it was sent
+    std::size_t part = 0;
   };
 
   // One statement, ready to be sent.
@@ -85,6 +89,7 @@ class exchange {
   void read_step(step const&, flush_answer&, patience&);
   bool read_sync(patience&);
   void note(step const&, result_ptr, flush_answer&);
+  void tell_who_ended(error&) const;
   result_ptr next_result(patience&);
 
   PGconn* conn_;
@@ -92,6 +97,7 @@ class exchange {
   bool was_nonblocking_ = false;
   std::vector<step> steps_;
   std::size_t commands_ = 0;
+  std::size_t parts_ = 0;
   std::optional<errc> cancelled_;
 };
 

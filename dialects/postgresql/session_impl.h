@@ -39,6 +39,11 @@ bool waited_for_key(flush_answer const&, std::size_t set_wait);
 /// session may be a pooler's word, put in the place of answers that it had lost: it proves nothing.
 bool proves_undone(flush_answer const&, error const&) noexcept;
 
+/// Where the statements of a whole operation are in its flush.
+struct whole_places {
+  std::size_t claim, effect, save, commit, look;
+};
+
 class postgresql_session final : public session {
  public:
   enum class owner : std::uint8_t { session, caller };
@@ -76,7 +81,7 @@ class postgresql_session final : public session {
   result<> send_rollback();
   result<> run_now(std::string_view sql);
   result<> committed(flush const&, flush_answer, std::size_t saves);
-  result<flush_answer> send_whole(flush const&, std::size_t commit, call_limits const&);
+  whole_answer whole_answer_of(flush_answer const&, whole_places const&, bool waits);
   void ended() noexcept;
 
   PGconn* conn_;

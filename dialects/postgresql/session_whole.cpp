@@ -11,16 +11,13 @@ namespace idem::inline v1::postgresql::detail {
 
 namespace {
 
-// With a transaction begun anew, the ROLLBACK behind it finds one whatever came before: without
-// one it would be answered with a warning, which libpq prints.
+using places = whole_places;
+
+// With a transaction begun anew, the ROLLBACK behind it finds one: without one it would be answered
+// with a warning, which libpq prints. Only a COMMIT that fails leaves none.
 // https://www.postgresql.org/docs/15/sql-commit.html
 constexpr std::string_view commit_and_chain_sql = "COMMIT AND CHAIN";
 constexpr std::string_view rollback_sql = "ROLLBACK";
-
-// Where the statements of one flush are.
-struct places {
-  std::size_t claim, effect, save, commit, look;
-};
 
 // In a pipeline nothing between the claim and the save can be looked at, so no statement there may
 // end the transaction. COPY cannot be answered in a pipeline.
@@ -64,6 +61,24 @@ bool is_committed(flush_answer const& answered, places const& at) {
   return r != nullptr && std::string_view(PQcmdStatus(r)) == "COMMIT";
 }
 
+// A cancel can end the wait for a synchronous standby: the server then answers COMMIT as ever,
+// with a warning. https://www.postgresql.org/docs/15/warm-standby.html#SYNCHRONOUS-REPLICATION
+error cancelled_commit() {
+  error e = refusal_of(errc::deadline_exceeded,
+                       "a cancel was sent while COMMIT was under way: it is committed, but perhaps "
+                       "not where it is replicated to");
+  e.phase = phase::commit;
+  e.certainty = certainty::in_doubt;
+  return e;
+}
+
+// Where the server does not have a prepared statement, nothing up to COMMIT took place, unless the
+// effect ended the transaction. A look that failed so is only a look.
+bool may_be_sent_again(flush_answer const& answered, places const& at) {
+  return answered.stale && answered.complete && *answered.failed <= at.commit &&
+         !ended_by_effect(answered, at);
+}
+
 std::optional<error> failure_of(flush_answer const& answered, places const& at) {
   if (ended_by_effect(answered, at)) {
     error e =
@@ -73,7 +88,10 @@ std::optional<error> failure_of(flush_answer const& answered, places const& at) 
     e.certainty = certainty::in_doubt;
     return e;
   }
-  if (is_committed(answered, at)) return std::nullopt;
+  if (is_committed(answered, at)) {
+    if (answered.cancelled) return cancelled_commit();
+    return std::nullopt;
+  }
   error e = answered.why.value_or(refusal_of(
       errc::transaction_aborted, "the server answered COMMIT with ROLLBACK: nothing of it stays"));
   e.phase = phase_of(answered.failed.value_or(at.commit), at);
@@ -114,36 +132,40 @@ result<whole_answer> postgresql_session::run_whole(whole_transaction const& whol
   f.commands.push_back({rollback_sql, {}, true, true});
   at.look = f.commands.size();
   f.commands.push_back({whole.look.sql, whole.look.parameters});
-  auto answered = send_whole(f, at.commit, limits);
-  ended();
-  if (!answered) {
-    // Part of it may have gone out, and a server obeys a COMMIT without the Sync behind it.
-    error e = std::move(answered).error();
-    if (e.what != errc::connection_lost) return std::unexpected(std::move(e));
-    e.phase = phase::commit;
-    e.certainty = certainty::in_doubt;
-    return whole_answer{std::move(e), std::nullopt};
+  auto answered = send(f, limits, impatience::cancel);
+  if (answered && may_be_sent_again(*answered, at)) {
+    if (auto* memory = connection_memory::of(conn_)) memory->forget_statements();
+    answered = send(f, limits, impatience::cancel);
   }
-  // An effect that ends the transaction can leave one behind the ROLLBACK.
-  if (usable() && PQtransactionStatus(conn_) != PQTRANS_IDLE && !rollback()) broken_ = true;
-  whole_answer out{failure_of(*answered, at), std::nullopt};
-  if (out.failure && out.failure->what == errc::lock_timeout)
-    out.failure->wait_unnamed = !limits.wait_limit || !waited_for_key(*answered, at.claim - 1);
-  if (auto* const look = answered->results[at.look].get(); look != nullptr && out.failure)
-    if (auto found = read_rows(look)) out.found = std::move(*found);
-  return out;
+  ended();
+  if (answered) return whole_answer_of(*answered, at, limits.wait_limit.has_value());
+  // Part of it may have gone out, and a server obeys a COMMIT without the Sync behind it.
+  error e = std::move(answered).error();
+  if (e.what != errc::connection_lost) return std::unexpected(std::move(e));
+  e.phase = phase::commit;
+  e.certainty = certainty::in_doubt;
+  return whole_answer{std::move(e), std::nullopt};
 }
 
-// Where the server does not have a prepared statement, nothing up to COMMIT took place: it is sent
-// again with all of them prepared anew. A look that failed so is only a look.
-result<flush_answer> postgresql_session::send_whole(flush const& f, std::size_t commit,
-                                                    call_limits const& limits) {
-  auto answered = send(f, limits, impatience::cancel);
-  bool const stale = answered && answered->stale && answered->complete;
-  if (!stale) return answered;
-  if (auto* memory = connection_memory::of(conn_)) memory->forget_statements();
-  if (*answered->failed > commit) return answered;
-  return send(f, limits, impatience::cancel);
+whole_answer postgresql_session::whole_answer_of(flush_answer const& answered, places const& at,
+                                                 bool waits) {
+  // An effect that ends the transaction can leave one behind the ROLLBACK.
+  if (usable() && PQtransactionStatus(conn_) != PQTRANS_IDLE && !rollback()) broken_ = true;
+  whole_answer out{failure_of(answered, at), std::nullopt};
+  if (!out.failure) return out;
+  if (out.failure->what == errc::lock_timeout)
+    out.failure->wait_unnamed = !waits || !waited_for_key(answered, at.claim - 1);
+  if (auto* const look = answered.results[at.look].get()) {
+    out.found = read_rows(look);
+    return out;
+  }
+  error why = answered.later.value_or(lost(conn_));
+  if (has_lost_names(why.native.sqlstate)) {
+    if (auto* memory = connection_memory::of(conn_)) memory->forget_statements();
+    why.advice = advice::new_transaction;
+  }
+  out.found = std::unexpected(std::move(why));
+  return out;
 }
 
 }  // namespace idem::inline v1::postgresql::detail

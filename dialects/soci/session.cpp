@@ -132,6 +132,13 @@ result<session*> soci_session::port() {
   return part_.port.get();
 }
 
+// Whatever was answered: when the caller's patience had ended, a cancel may have been sent.
+void soci_session::note_patience(call_limits const& limits) noexcept {
+  bool const ended =
+      limits.stop.stop_requested() || std::chrono::steady_clock::now() >= limits.deadline;
+  cancelled_ = cancelled_ || ended;
+}
+
 // Before the caller can do what he likes with his session again.
 void soci_session::settle() noexcept {
   if (!begun_ && !engine_->keeps_port) close_part();
@@ -167,9 +174,7 @@ result<std::vector<rows>> soci_session::execute(std::span<statement const> all,
   auto p = port();
   if (!p) return std::unexpected(std::move(p).error());
   auto answered = (*p)->execute(all, limits);
-  if (!answered)
-    cancelled_ = cancelled_ || answered.error().what == errc::cancelled ||
-                 answered.error().what == errc::deadline_exceeded;
+  note_patience(limits);
   settle();
   return answered;
 }
@@ -194,9 +199,7 @@ result<whole_answer> soci_session::run_whole(whole_transaction const& whole,
   auto p = port();
   if (!p) return std::unexpected(std::move(p).error());
   auto answered = (*p)->run_whole(whole, limits);
-  if (answered && answered->failure)
-    cancelled_ = cancelled_ || answered->failure->what == errc::cancelled ||
-                 answered->failure->what == errc::deadline_exceeded;
+  note_patience(limits);
   settle();
   return answered;
 }

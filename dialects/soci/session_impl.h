@@ -97,6 +97,7 @@ class soci_session final : public session {
   result<session*> port();
   bool is_current() const;
   void settle() noexcept;
+  void note_patience(call_limits const&) noexcept;
   void close_part() noexcept;
 
   std::unique_ptr<::soci::session> owned_;  // destroyed after all that uses it

@@ -61,7 +61,7 @@ BOOST_AUTO_TEST_CASE(what_would_end_the_transaction_is_refused_before_anything_i
   for (std::string_view const text :
        {"COMMIT", "  commit and chain", "/* a /* b */ */ END", "-- x\nROLLBACK", ";;COMMIT",
         "ABORT", "BEGIN", "START TRANSACTION", "SAVEPOINT a", "RELEASE a",
-        "PREPARE TRANSACTION 'a'", "COPY pg_class TO STDOUT"}) {
+        "PREPARE TRANSACTION 'a'", "COPY pg_class TO STDOUT", "-- x\rCOMMIT"}) {
     BOOST_TEST_CONTEXT(text) {
       auto const answered = run("refused", text);
       BOOST_TEST(failed(answered, errc::invalid_argument, idem::certainty::not_executed));
@@ -84,6 +84,31 @@ BOOST_AUTO_TEST_CASE(a_commit_by_another_name_is_told) {
   BOOST_TEST((again || again.error().what == errc::incomplete));
   BOOST_TEST(effects() == 1);
   BOOST_TEST(records() == 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_look_that_cannot_be_made_is_made_again) {
+  BOOST_TEST(is<idem::executed>(run("a")));
+  auto const names = query_on(*s,
+                              "SELECT name FROM pg_prepared_statements"
+                              " WHERE statement LIKE '%attempt <> %' AND name LIKE 'idem%'");
+  BOOST_TEST_REQUIRE(names.size() == 1U);
+  auto const deallocate = "DEALLOCATE " + as_text(names[0][0]);
+  PQclear(PQexec(idem::postgresql::handle(*s), deallocate.c_str()));
+  BOOST_TEST(is<idem::replayed>(run("a")));
+}
+
+BOOST_AUTO_TEST_CASE(a_commit_that_takes_too_long_is_cancelled) {
+  query("CREATE FUNCTION " + schema +
+        ".slow() RETURNS trigger LANGUAGE plpgsql AS"
+        " 'BEGIN PERFORM pg_sleep(60); RETURN NULL; END'");
+  query("CREATE CONSTRAINT TRIGGER slow AFTER INSERT ON " + schema +
+        ".effect DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION " + schema +
+        ".slow()");
+  idem::run_options options;
+  options.deadline = std::chrono::steady_clock::now() + 200ms;
+  auto const answered = run("slow", "", options);
+  BOOST_TEST(failed(answered, errc::deadline_exceeded, idem::certainty::rolled_back));
+  check_nothing_stays();
 }
 
 BOOST_AUTO_TEST_CASE(a_procedure_cannot_commit_in_it) {

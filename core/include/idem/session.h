@@ -74,8 +74,8 @@ struct whole_answer {
   /// Nothing if it is committed. The phase says where it failed: `claim`, `effect`, `save`,
   /// `commit`; the certainty is `rolled_back` or `in_doubt`.
   std::optional<error> failure;
-  /// What `look` found, if it was answered.
-  std::optional<rows> found;
+  /// Of a failure: what `look` found, or why it found nothing.
+  std::optional<result<rows>> found;
 };
 
 /// The port: one connection, used by one thread at a time, at most one transaction.
@@ -116,7 +116,7 @@ class session {
   /// Runs all of it in one round trip, on an idle session: begin, claim, effect, save, COMMIT and
   /// then the look. A statement that fails keeps those behind it from being run, COMMIT too.
   /// Errors, nothing sent: `unsupported` where the driver or engine cannot; `invalid_argument` for
-  /// a statement that begins or ends a transaction; as `begin`.
+  /// a statement that the session cannot let pass there (one that ends a transaction); as `begin`.
   [[nodiscard]] virtual result<whole_answer> run_whole(whole_transaction const&,
                                                        call_limits const&);
 

@@ -178,10 +178,11 @@ class store {
 
   /// As `run`, with an effect that is known beforehand: where the session can (PostgreSQL), in one
   /// round trip, a replay's and a mismatch's answer included; elsewhere as `run` does it.
-  /// A statement that begins or ends a transaction is refused with `invalid_argument` there, and is
-  /// `transaction_replaced` elsewhere. What is in doubt is found out by calling this again: it may
-  /// be `unproven` for `resolve` (see `attempt_id::travels_whole`). `response_too_large` comes
-  /// before anything is sent. The time that the claim waited is not told to the observer.
+  /// There a statement that begins or ends a transaction or a savepoint, PREPARE and COPY are
+  /// refused with `invalid_argument`; elsewhere an effect may do what it may in `run`. What is in
+  /// doubt is found out by calling this again: it may be `unproven` for `resolve` (see
+  /// `attempt_id::travels_whole`). `response_too_large` comes before anything is sent. The time
+  /// that the claim waited is not told to the observer.
   [[nodiscard]] result<outcome> run_fixed(session_source&, request const&, fixed_effect const&,
                                           run_options const& = {}) const;
 
