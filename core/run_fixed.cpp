@@ -14,7 +14,11 @@ std::optional<result<outcome>> run_operation::in_one_trip(session& s) {
   auto sent = send_whole(core_, s, input, options_.isolation, *fixed_, waiting);
   if (!sent && sent.error().what == errc::unsupported) return std::nullopt;
   sent_ = sent.has_value();
-  if (!sent) return at(std::move(sent).error(), phase::begin, certainty::not_executed);
+  if (!sent) {
+    bool const refused = sent.error().what == errc::invalid_argument;
+    return at(std::move(sent).error(), refused ? phase::validate : phase::begin,
+              certainty::not_executed);
+  }
   if (!sent->failure) return outcome(executed{fixed_->response, attempt_});
   return not_committed(std::move(*sent->failure), std::move(sent->other));
 }

@@ -111,6 +111,17 @@ transaction::~transaction() {
   if (!rolled_back) state_->report("transaction", rolled_back.error());
 }
 
+namespace {
+
+// Drivers take a text up to its NUL, and would run half of a statement.
+result<> check_text(std::string_view sql) {
+  if (!sql.contains('\0')) return {};
+  auto refused = invalid_argument("a statement must not hold NUL: bind it as a parameter");
+  return detail::at(std::move(refused).error(), phase::effect, certainty::rolled_back);
+}
+
+}  // namespace
+
 result<transaction> transaction::begin(idem::session& s, begin_options const& options,
                                        observer* o) {
   if (auto idle = expect_status(s, transaction_status::idle); !idle)
@@ -178,6 +189,7 @@ result<rows> transaction::execute(std::string_view sql, std::span<parameter cons
     return refuse(errc::transaction_aborted, phase::effect,
                   "this transaction takes no more statements: " +
                       (state.doomed ? state.doomed->message : std::string("it has ended")));
+  if (auto whole = check_text(sql); !whole) return std::unexpected(std::move(whole).error());
   // A session that did not begin the transaction cannot tell when it is gone: what would be sent
   // then commits by itself.
   if (state.owner == detail::transaction_owner::caller)

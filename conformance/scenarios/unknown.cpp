@@ -238,7 +238,7 @@ void told_by_another(context& c, foreign_case const& f, last_words const& words)
   auto const what = f.what + ", " + words.whose;
   cut_wire wire(c);
   auto const op = c.make_operation(what);
-  auto const sessions = wire.sessions();
+  auto const sessions = wire.only_session();
   wire.between().arm(stand_in(f, words));
   auto const called = c.run(*sessions, op, one_attempt());
   c.check(was_replaced(wire), what + ": the answer is replaced");

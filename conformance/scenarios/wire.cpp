@@ -36,6 +36,19 @@ std::unique_ptr<session_pool> cut_wire::sessions(std::size_t most) {
       [this](call_limits const& limits) { return connect(limits); }, most);
 }
 
+std::unique_ptr<session_pool> cut_wire::only_session() {
+  auto once =
+      [this, used = false](call_limits const& limits) mutable -> result<std::unique_ptr<session>> {
+    if (!std::exchange(used, true)) return connect(limits);
+    error e;
+    e.what = errc::connection_failed;
+    e.phase = phase::connect;
+    e.message = "there is no second connection";
+    return std::unexpected(std::move(e));
+  };
+  return std::make_unique<session_pool>(std::move(once), 1);
+}
+
 void cut_wire::arm_next(fault_plan plan) {
   plan.connection = relay_.accepted();
   relay_.arm(std::move(plan));
@@ -58,7 +71,7 @@ void cut_each(context& c, cut_wire& wire, direction way, fault_action action, ca
     auto const what = std::string(to_string(action)) + " " + std::string(to_string(way)) + " " +
                       std::to_string(i);
     auto const op = c.make_operation(what);
-    auto const sessions = wire.sessions(1);
+    auto const sessions = wire.only_session();
     wire.arm_next({.way = way, .action = action, .index = i});
     auto const called = call_by(*sessions, op, one_attempt());
     bool const fired = wire.between().fired();

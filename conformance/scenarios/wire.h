@@ -22,6 +22,8 @@ class cut_wire {
   wire_protocol protocol() const noexcept { return place_.protocol; }
   /// A source of fresh connections through the relay.
   std::unique_ptr<session_pool> sessions(std::size_t most = 4);
+  /// A source that connects once: nothing can be found out on another connection.
+  std::unique_ptr<session_pool> only_session();
   /// One such connection.
   result<std::unique_ptr<session>> connect(call_limits const& = {});
   /// The next connection through the relay alone meets the fault.
@@ -33,7 +35,7 @@ class cut_wire {
   relay relay_;
 };
 
-/// One attempt, so that what it was told is not yet resolved by the next one.
+/// One attempt. Over one session too, what it was told is not yet found out.
 run_options one_attempt(std::chrono::milliseconds patience = std::chrono::seconds(30));
 
 using caller = std::function<call(session_source&, operation const&, run_options const&)>;

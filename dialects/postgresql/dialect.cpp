@@ -20,7 +20,7 @@ constexpr std::string_view claim_sql =
     " (scope, operation, idem_key, attempt, fingerprint_version, fingerprint, canonical_request,"
     " state, response_status, response_headers, has_body, created_at_us)"
     " VALUES ($1, $2, $3, $4, $5, $6, $7, 0, 0, ''::bytea, 0,"
-    " (extract(epoch FROM statement_timestamp()) * 1000000)::bigint)"
+    " (extract(epoch FROM pg_catalog.statement_timestamp()) * 1000000)::bigint)"
     " ON CONFLICT (scope, operation, idem_key) DO NOTHING";
 
 // A new statement sees what was committed when it began, the winner's row too. One statement
@@ -38,7 +38,7 @@ constexpr std::string_view claim_or_fail_sql =
     " (scope, operation, idem_key, attempt, fingerprint_version, fingerprint, canonical_request,"
     " state, response_status, response_headers, has_body, created_at_us)"
     " VALUES ($1, $2, $3, $4, $5, $6, $7, 0, 0, ''::bytea, 0,"
-    " (extract(epoch FROM statement_timestamp()) * 1000000)::bigint)";
+    " (extract(epoch FROM pg_catalog.statement_timestamp()) * 1000000)::bigint)";
 
 constexpr std::string_view find_of_another_sql =
     "SELECT attempt, fingerprint_version, fingerprint, canonical_request, state,"
@@ -55,13 +55,15 @@ constexpr std::string_view find_of_another_sql =
 constexpr std::string_view save_sql =
     "WITH saved AS (UPDATE {schema}.{prefix}record SET state = $1, response_status = $2,"
     " response_headers = $3, response_body = $4, has_body = $5,"
-    " completed_at_us = (extract(epoch FROM statement_timestamp()) * 1000000)::bigint,"
-    " expires_at_us = (extract(epoch FROM statement_timestamp()) * 1000000)::bigint + $6"
+    " completed_at_us = (extract(epoch FROM pg_catalog.statement_timestamp()) * 1000000)::bigint,"
+    " expires_at_us = (extract(epoch FROM pg_catalog.statement_timestamp()) * 1000000)::bigint + $6"
     " WHERE scope = $7 AND operation = $8 AND idem_key = $9 AND attempt = $10 AND state = 0"
-    " AND (xmin = pg_current_xact_id_if_assigned()::xid"
-    " OR pg_xact_status((pg_current_xact_id_if_assigned()::text::bigint / 4294967296"
+    " AND (xmin = pg_catalog.pg_current_xact_id_if_assigned()::xid"
+    " OR pg_catalog.pg_xact_status((pg_catalog.pg_current_xact_id_if_assigned()::text::bigint / "
+    "4294967296"
     " * 4294967296 + xmin::text::bigint)::text::xid8) = 'in progress') RETURNING 1)"
-    " SELECT width_bucket(1::float8, 0::float8, 2::float8, count(*)::integer) FROM saved";
+    " SELECT pg_catalog.width_bucket(1::float8, 0::float8, 2::float8, "
+    "pg_catalog.count(*)::integer) FROM saved";
 
 constexpr std::string_view discard_sql =
     "DELETE FROM {schema}.{prefix}record"

@@ -188,7 +188,20 @@ result<flush_answer> postgresql_session::send(flush const& f, call_limits const&
   }
   auto answered = exchange_.receive(limits, how);
   if (!answered.complete) broken_ = true;
+  if (answered.cancelled && !broken_) absorb_cancel();
   return answered;
+}
+
+// The answer can come before the cancel does, and then it hits the next statement, which may be the
+// caller's own: so that is one that nobody misses.
+void postgresql_session::absorb_cancel() {
+  static constexpr std::array<command, 1> nothing{command{"SELECT 1", {}, true, true}};
+  if (!exchange_.await_cancel() || !exchange_.send(nothing)) {
+    broken_ = true;
+    return;
+  }
+  auto const answered = exchange_.receive(soon(), impatience::leave);
+  if (!answered.complete) broken_ = true;
 }
 
 // A prepared statement that the server does not have, or not so any more: nothing of the flush

@@ -27,8 +27,9 @@ error not_committed(errc what, std::string message) {
 
 bool proves_undone(flush_answer const& answered, error const& e) noexcept {
   bool const told = answered.failed && !e.native.sqlstate.empty();
-  return told && !answered.fatal && !e.native.sqlstate.starts_with("08") &&
-         e.advice != advice::resolve_first;
+  // An effect's own statement may fail with 08: a foreign server that cannot be reached.
+  bool const lost = !answered.servers && e.native.sqlstate.starts_with("08");
+  return told && !answered.fatal && !lost && e.advice != advice::resolve_first;
 }
 
 result<> postgresql_session::commit(std::span<statement const> last, call_limits const& limits) {

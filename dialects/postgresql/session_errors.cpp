@@ -63,6 +63,10 @@ bool ends_session(PGresult const* r) noexcept {
   return severity == "FATAL" || severity == "PANIC" || sqlstate_of(r).empty();
 }
 
+bool is_the_servers(PGresult const* r) noexcept {
+  return !field(r, PG_DIAG_SEVERITY_NONLOCALIZED).empty();
+}
+
 bool has_lost_names(std::string_view sqlstate) noexcept {
   return sqlstate == "26000" || sqlstate == "42P05" || sqlstate == "0A000";
 }

@@ -31,6 +31,10 @@ bool ends_session(PGresult const*) noexcept;
 
 std::string_view sqlstate_of(PGresult const*) noexcept;
 
+/// Has the error the untranslated severity, which every server since 9.6 sends and poolers that
+/// make errors of their own do not? https://www.postgresql.org/docs/15/protocol-error-fields.html
+bool is_the_servers(PGresult const*) noexcept;
+
 /// Does it say that a statement is not prepared as was believed?
 /// 26000: it is not there; 42P05: its name is taken; 0A000: its columns have changed.
 /// https://www.postgresql.org/docs/15/errcodes-appendix.html

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <future>
 #include <thread>
 #include <utility>
 
@@ -59,18 +60,24 @@ int milliseconds_until(steady_clock::time_point until) {
 }
 
 // Another connection and a blocking call, so on a thread of its own: where the network swallows
-// everything it takes minutes. https://www.postgresql.org/docs/15/libpq-cancel.html
-void send_cancel(PGconn* conn) {
+// everything it takes minutes. What is given is ready when the server has passed the cancel on.
+// https://www.postgresql.org/docs/15/libpq-cancel.html
+std::future<void> send_cancel(PGconn* conn) {
   auto* request = PQgetCancel(conn);
-  if (request == nullptr) return;
+  if (request == nullptr) return {};
   try {
-    std::thread([request] {
+    std::promise<void> passed_on;
+    auto out = passed_on.get_future();
+    std::thread([request, passed_on = std::move(passed_on)]() mutable {
       std::array<char, 256> ignored{};
       PQcancel(request, ignored.data(), static_cast<int>(ignored.size()));
       PQfreeCancel(request);
+      passed_on.set_value();
     }).detach();
+    return out;
   } catch (...) {  // no thread to be had: the answer is waited for, and then given up
     PQfreeCancel(request);
+    return {};
   }
 }
 
@@ -115,7 +122,7 @@ class exchange::patience {
     owner_.cancelled_ = limits_.stop.stop_requested() ? errc::cancelled : errc::deadline_exceeded;
     limits_.stop = {};
     until_ = steady_clock::now() + grace;
-    send_cancel(owner_.conn_);
+    owner_.cancelling_ = send_cancel(owner_.conn_);
     return true;
   }
   bool ended() const noexcept { return ended_; }
@@ -164,6 +171,9 @@ result<> exchange::send(std::span<command const> all) {
 
 result<exchange::outgoing> exchange::make_ready(command const& c) const {
   outgoing out;
+  if (c.sql.contains('\0'))
+    return std::unexpected(refusal_of(errc::invalid_argument,
+                                      "a statement must not hold NUL: bind it as a parameter"));
   if (auto fits = out.bound.bind(c.parameters); !fits)
     return std::unexpected(std::move(fits).error());
   auto* const memory = connection_memory::of(conn_);
@@ -234,6 +244,10 @@ flush_answer exchange::receive(call_limits const& limits, impatience how) {
   return out;
 }
 
+bool exchange::await_cancel() {
+  return cancelling_.valid() && cancelling_.wait_for(grace) == std::future_status::ready;
+}
+
 void exchange::tell_who_ended(error& e) const {
   e.what = *cancelled_;
   e.advice = advice::never;
@@ -291,6 +305,7 @@ void exchange::note(step const& s, result_ptr got, flush_answer& out) {
   out.part = s.part;
   out.why = error_of(got.get());
   out.fatal = ends_session(got.get());
+  out.servers = is_the_servers(got.get());
   out.contexts = context_lines(got.get());
   auto const state = sqlstate_of(got.get());
   bool const taken = state == "42P05";

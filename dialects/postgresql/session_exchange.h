@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <future>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -34,6 +35,7 @@ struct flush_answer {
   bool complete = false;     ///< everything was answered: the connection is in order
   bool fatal = false;        ///< the server ended the session with `why`
   std::size_t contexts = 0;  ///< lines of context that the server added to `why`
+  bool servers = false;      ///< `why` is the server's own word, not a pooler's
   std::size_t part = 0;      ///< of `failed`
   std::optional<error> later;  ///< of a part behind the one that failed
   bool cancelled = false;      ///< a cancel was sent while the answers were awaited
@@ -61,6 +63,9 @@ class exchange {
   bool pending() const noexcept { return !steps_.empty(); }
   /// A cancel was sent, which may hit whatever comes next on this connection.
   bool cancelled() const noexcept { return cancelled_.has_value(); }
+  /// Waits a while until the server has passed the cancel on. From then on it hits at most what is
+  /// sent next. False: it may still be under way.
+  bool await_cancel();
 
  private:
   // What libpq was given, in order. A Sync has no command.
@@ -99,6 +104,7 @@ class exchange {
   std::size_t commands_ = 0;
   std::size_t parts_ = 0;
   std::optional<errc> cancelled_;
+  std::future<void> cancelling_;
 };
 
 /// Waits until the socket of a connection can be read, or written too. False: `until` has passed

@@ -22,11 +22,12 @@ namespace idem::inline v1::postgresql::detail {
 /// The second column tells whether the server adds a statement's parameters to what it says of an
 /// error. https://www.postgresql.org/docs/15/runtime-config-logging.html
 inline constexpr std::string_view set_wait_sql =
-    "SELECT set_config('lock_timeout', $1, set_config('idem.lock_timeout',"
-    " current_setting('lock_timeout'), true) IS NOT NULL),"
-    " current_setting('log_parameter_max_length_on_error', true)";
+    "SELECT pg_catalog.set_config('lock_timeout', $1, pg_catalog.set_config('idem.lock_timeout',"
+    " pg_catalog.current_setting('lock_timeout'), true) IS NOT NULL),"
+    " pg_catalog.current_setting('log_parameter_max_length_on_error', true)";
 inline constexpr std::string_view restore_wait_sql =
-    "SELECT set_config('lock_timeout', current_setting('idem.lock_timeout'), true)";
+    "SELECT pg_catalog.set_config('lock_timeout', pg_catalog.current_setting('idem.lock_timeout'), "
+    "true)";
 
 /// The wait limit as `set_wait_sql` takes it.
 std::array<parameter, 1> wait_parameters(call_limits const&);
@@ -80,6 +81,7 @@ class postgresql_session final : public session {
   void read_unread();
   result<> send_rollback();
   result<> run_now(std::string_view sql);
+  void absorb_cancel();
   result<> committed(flush const&, flush_answer, std::size_t saves);
   whole_answer whole_answer_of(flush_answer const&, whole_places const&, bool waits);
   void ended() noexcept;

@@ -183,7 +183,20 @@ result<value> read_value(PGresult const* r, int row, int column) {
 
 }  // namespace
 
+namespace {
+
+// A field of the server's. https://www.postgresql.org/docs/15/limits.html
+constexpr std::size_t most_bytes = (std::size_t{1} << 30) - 1;
+
+}  // namespace
+
 result<> bound_parameters::bind(std::span<parameter const> all) {
+  // https://www.postgresql.org/docs/15/limits.html
+  constexpr std::size_t most_parameters = 65535;
+  if (all.size() > most_parameters)
+    return std::unexpected(
+        refusal_of(errc::invalid_argument,
+                   "a statement has at most 65535 parameters, not " + std::to_string(all.size())));
   texts_.reserve(all.size());  // what is in it is pointed to
   for (auto const& one : all) {
     auto const& v = one.get();
@@ -192,6 +205,9 @@ result<> bound_parameters::bind(std::span<parameter const> all) {
       if (place >= 64)
         return std::unexpected(refusal_of(errc::invalid_argument,
                                           "bytes must be among a statement's first 64 parameters"));
+      if (bytes->bytes.size() > most_bytes)
+        return std::unexpected(
+            refusal_of(errc::invalid_argument, "a value must have less than 1 GB"));
       bytes_ |= byte_mask{1} << place;
       types_.push_back(type::bytea);
       // A null pointer would be NULL: an empty value needs another one.

@@ -97,6 +97,7 @@ std::optional<error> failure_of(flush_answer const& answered, places const& at) 
   e.phase = phase_of(answered.failed.value_or(at.commit), at);
   bool const undone = !answered.why || proves_undone(answered, e);
   e.certainty = undone ? certainty::rolled_back : certainty::in_doubt;
+  if (e.phase == phase::effect && e.what == errc::save_unmatched) e.what = errc::statement_failed;
   // A trigger can make the insert succeed without a row: the save then found none.
   auto* const claim = answered.results[at.claim].get();
   bool const dropped = claim != nullptr && std::string_view(PQcmdTuples(claim)) == "0";
