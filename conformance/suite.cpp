@@ -150,7 +150,7 @@ result<> ready(subject& s) {
 result<run_report> run_suite(subject& s, suite_options const& options) {
   auto ids = select(options.select);
   if (!ids) return std::unexpected(std::move(ids).error());
-  auto const alone = s.occupy();
+  auto const alone = options.inner ? result<std::unique_ptr<session>>(nullptr) : s.occupy();
   if (!alone) return std::unexpected(alone.error());
   if (auto possible = ready(s); !possible) return std::unexpected(std::move(possible).error());
   auto facts = s.facts();
@@ -208,6 +208,7 @@ result<sabotage_report> run_sabotage(subject& s, suite_options const& options) {
   report.subject = s.name();
   auto const& pairs = *selected;
   suite_options one = options;
+  one.inner = true;
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     auto const& [saboteur, entry] = pairs[i];
     std::string const name = saboteur + " against " + entry->id;

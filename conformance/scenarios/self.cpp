@@ -31,6 +31,7 @@ suite_options inner_options(context const& c, std::vector<std::string> ids, std:
   options.seed = c.seed();
   options.worker = c.worker_start();
   options.saboteur = std::move(saboteur);
+  options.inner = true;
   return options;
 }
 

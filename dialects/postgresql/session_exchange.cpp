@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "dialects/postgresql/session_exchange.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -58,6 +61,22 @@ int milliseconds_until(steady_clock::time_point until) {
   constexpr std::int64_t most = 60'000;  // the caller looks again
   return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, most));
 }
+
+// libpq pushes what it has at each Sync. Held together, several parts go out as one.
+// https://man7.org/linux/man-pages/man7/tcp.7.html (TCP_CORK); not every socket has it.
+class hold_back {
+ public:
+  explicit hold_back(PGconn* conn, bool wanted) : socket_(wanted ? PQsocket(conn) : -1) { set(1); }
+  hold_back(hold_back const&) = delete;
+  hold_back& operator=(hold_back const&) = delete;
+  ~hold_back() { set(0); }
+
+ private:
+  void set(int on) const noexcept {
+    if (socket_ >= 0) (void)::setsockopt(socket_, IPPROTO_TCP, TCP_CORK, &on, sizeof on);
+  }
+  int socket_;
+};
 
 // Another connection and a blocking call, so on a thread of its own: where the network swallows
 // everything it takes minutes. What is given is ready when the server has passed the cancel on.
@@ -161,6 +180,7 @@ result<> exchange::send(std::span<command const> all) {
   commands_ = all.size();
   parts_ = 0;
   steps_.clear();
+  hold_back const together(conn_, std::ranges::any_of(all, &command::ends_part));
   bool sent = true;
   for (std::size_t i = 0; i < ready.size() && sent; ++i)
     sent = post(ready[i], i) && (!all[i].ends_part || post_sync());

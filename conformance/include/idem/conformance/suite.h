@@ -82,6 +82,8 @@ struct suite_options {
   std::uint64_t seed = 1;
   conformance::worker_command worker;
   std::string saboteur;  ///< empty: the real store
+  /// Part of a run that keeps others away from the tables already.
+  bool inner = false;
   /// Called as each scenario starts (no result yet) and ends.
   std::function<void(std::size_t number, std::size_t total, std::string const& id,
                      scenario_result const*)>
