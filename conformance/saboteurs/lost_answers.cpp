@@ -17,6 +17,25 @@ bool is_lost(result<outcome> const& answered) {
          (is_transient(e) && (e.phase == phase::commit || e.phase == phase::save));
 }
 
+// Lends one session. On a second one the store itself would find out what became of the first.
+class first_session_only final : public session_source {
+ public:
+  explicit first_session_only(session_source& real) : real_(real) {}
+  result<session*> acquire(call_limits const& limits) override {
+    if (!std::exchange(used_, true)) return real_.acquire(limits);
+    error e;
+    e.what = errc::connection_lost;
+    e.phase = phase::connect;
+    e.message = "it does not look on another session";
+    return std::unexpected(std::move(e));
+  }
+  void release(session* s, bool reusable) noexcept override { real_.release(s, reusable); }
+
+ private:
+  session_source& real_;
+  bool used_ = false;
+};
+
 class impatient_contract : public contract_decorator {
  public:
   using contract_decorator::contract_decorator;
@@ -25,7 +44,8 @@ class impatient_contract : public contract_decorator {
   result<outcome> run_once(session_source& source, request const& r, effect_function const& f,
                            run_options options) {
     options.retry.max_attempts = 1;
-    return contract_decorator::run(source, r, f, options);
+    first_session_only once(source);
+    return contract_decorator::run(once, r, f, options);
   }
 };
 
@@ -59,9 +79,10 @@ class believing_contract final : public impatient_contract {
   }
   result<outcome> run_fixed(session_source& source, request const& r, fixed_effect const& f,
                             run_options const& o) override {
-    auto once = o;
-    once.retry.max_attempts = 1;
-    auto answered = contract_decorator::run_fixed(source, r, f, once);
+    auto options = o;
+    options.retry.max_attempts = 1;
+    first_session_only once(source);
+    auto answered = contract_decorator::run_fixed(once, r, f, options);
     if (!is_lost(answered)) return answered;
     return outcome(executed{f.response, attempt_id::random()});
   }

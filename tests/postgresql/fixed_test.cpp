@@ -172,6 +172,18 @@ BOOST_AUTO_TEST_CASE(the_wait_limit_bounds_the_claim_alone) {
   BOOST_TEST(idem_test::is_text(one("SELECT current_setting('a.seen')"), "0"));
 }
 
+BOOST_AUTO_TEST_CASE(a_lock_on_the_whole_table_is_not_taken_for_the_key) {
+  auto const other = connect(url);
+  auto tx = must(idem::transaction::begin(*other));
+  must(tx.execute("LOCK TABLE " + schema + ".idem_record IN ACCESS EXCLUSIVE MODE"));
+  idem::run_options hasty;
+  hasty.wait_limit = 50ms;
+  hasty.retry.max_attempts = 1;
+  BOOST_TEST(failed(run("locked", "", hasty), errc::lock_timeout, idem::certainty::not_executed));
+  must(tx.rollback());
+  BOOST_TEST(is<idem::executed>(run("locked", "", hasty)));
+}
+
 BOOST_AUTO_TEST_CASE(a_deadline_cancels_it_in_the_server) {
   idem::run_options options;
   options.deadline = std::chrono::steady_clock::now() + 200ms;
