@@ -131,6 +131,8 @@ result<whole_answer> postgresql_session::run_whole(whole_transaction const& whol
   at.commit = f.commands.size();
   f.commands.push_back({commit_and_chain_sql, {}, true, true, true});
   f.commands.push_back({rollback_sql, {}, true, true});
+  // Whoever holds the whole table keeps the look waiting too.
+  if (limits.wait_limit) f.commands.push_back({set_wait_sql, wait});
   at.look = f.commands.size();
   f.commands.push_back({whole.look.sql, whole.look.parameters});
   auto answered = send(f, limits, impatience::cancel);

@@ -172,6 +172,7 @@ BOOST_AUTO_TEST_CASE(the_wait_limit_bounds_the_claim_alone) {
   BOOST_TEST(idem_test::is_text(one("SELECT current_setting('a.seen')"), "0"));
 }
 
+// The look behind the claim waits no longer than the claim, either.
 BOOST_AUTO_TEST_CASE(a_lock_on_the_whole_table_is_not_taken_for_the_key) {
   auto const other = connect(url);
   auto tx = must(idem::transaction::begin(*other));

@@ -60,7 +60,7 @@ struct statement {
 /// One transaction of which every statement is known before it begins.
 struct whole_transaction {
   idem::isolation isolation = idem::isolation::engine_default;
-  /// Fails where the key is taken. The wait limit bounds it alone.
+  /// Fails where the key is taken. The wait limit bounds it and the look, not the effect.
   statement claim;
   std::span<statement const> effect;
   /// Fails in the server unless exactly one row matches.
