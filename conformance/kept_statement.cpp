@@ -23,6 +23,8 @@ struct to_parameter {
 
 }  // namespace
 
+parameter as_parameter(value const& v) { return std::visit(to_parameter{}, v); }
+
 kept_statement::kept_statement(statement const& s) : sql_(s.sql) {
   for (auto const& p : s.parameters) values_.push_back(std::visit(to_value{}, p.get()));
 }
@@ -30,7 +32,7 @@ kept_statement::kept_statement(statement const& s) : sql_(s.sql) {
 std::vector<parameter> kept_statement::parameters() const {
   std::vector<parameter> all;
   all.reserve(values_.size());
-  for (auto const& v : values_) all.push_back(std::visit(to_parameter{}, v));
+  for (auto const& v : values_) all.push_back(as_parameter(v));
   return all;
 }
 

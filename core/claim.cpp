@@ -125,6 +125,12 @@ std::array<parameter, 8> claim_parameters(identity const& id, attempt_id const& 
           host_now_us()};
 }
 
+std::array<parameter, 8> claim_parameters(claim_input const& in, fingerprint const& print) {
+  std::optional<std::string_view> canonical;
+  if (in.store_canonical_request) canonical = in.request->canonical();
+  return claim_parameters(in.request->identity(), in.attempt, print, canonical);
+}
+
 // The clock, if there is one, is the last parameter.
 std::span<parameter const> without_clock(traits const& facts, std::span<parameter const> all) {
   return facts.binds_clock ? all : all.first(all.size() - 1);
@@ -178,9 +184,7 @@ result<claim_step> send_claim(store_core const& core, session& s, claim_input co
   auto const& id = in.request->identity();
   auto print = in.request->fingerprint(in.write_version);
   if (!print) return std::unexpected(std::move(print).error());
-  std::optional<std::string_view> canonical;
-  if (in.store_canonical_request) canonical = in.request->canonical();
-  auto const all = claim_parameters(id, in.attempt, *print, canonical);
+  auto const all = claim_parameters(in, *print);
   auto const keys = key_parameters(id);
   bool const guarded = in.savepoint == claim_savepoint::around;
   std::array<statement, 4> const steps{
@@ -304,9 +308,7 @@ result<whole_step> send_whole(store_core const& core, session& s, claim_input co
   auto const& id = in.request->identity();
   auto print = in.request->fingerprint(in.write_version);
   if (!print) return std::unexpected(std::move(print).error());
-  std::optional<std::string_view> canonical;
-  if (in.store_canonical_request) canonical = in.request->canonical();
-  auto const claim = claim_parameters(id, in.attempt, *print, canonical);
+  auto const claim = claim_parameters(in, *print);
   save_parameters const save(core, id, in.attempt, record_state::completed, effect.response);
   auto const keys = key_parameters(id);
   std::array<parameter, 4> const look{keys[0], keys[1], keys[2], as_blob(in.attempt.bytes)};

@@ -15,15 +15,6 @@ namespace {
 constexpr int max_invisible = 3;
 constexpr std::chrono::microseconds noticeable_wait{1000};
 
-error make_error(errc what, phase where, advice next, std::string message) {
-  error e;
-  e.what = what;
-  e.phase = where;
-  e.advice = next;
-  e.message = std::move(message);
-  return e;
-}
-
 bool calls_for_restart(error const& e) {
   return e.advice == advice::new_transaction || e.advice == advice::new_connection;
 }

@@ -12,6 +12,8 @@
 
 namespace idem::inline v1::detail {
 
+error make_error(errc, phase, advice, std::string message);
+
 /// One `store::run`: attempts until there is an answer or no hope. Used once.
 class run_operation {
  public:

@@ -17,6 +17,15 @@ void add_attempts(error& e, std::vector<attempt_id> const& more) {
 
 }  // namespace
 
+error make_error(errc what, phase where, advice next, std::string message) {
+  error e;
+  e.what = what;
+  e.phase = where;
+  e.advice = next;
+  e.message = std::move(message);
+  return e;
+}
+
 bool run_operation::worth_another(error const& e) const {
   // While a COMMIT of ours is in doubt, the next claim is how it is found out.
   if (doubt_) return e.advice != advice::never;

@@ -15,15 +15,6 @@ namespace {
 // Of a source that does not say how many sessions it can have.
 constexpr std::size_t most_dead_sessions = 100;
 
-error make_error(errc what, phase where, advice next, std::string message) {
-  error e;
-  e.what = what;
-  e.phase = where;
-  e.advice = next;
-  e.message = std::move(message);
-  return e;
-}
-
 }  // namespace
 
 // A pool may hold as many dead sessions as it has room for, and after them it makes new ones.

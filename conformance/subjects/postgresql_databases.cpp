@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "conformance/subjects/postgresql_databases.h"
 
+#include <idem/conformance/kept_statement.h>
+
 #include <array>
 #include <string_view>
 #include <utility>
@@ -35,14 +37,6 @@ constexpr std::string_view write_sql =
     " fingerprint_version, fingerprint, canonical_request, state, response_status,"
     " response_headers, response_body, has_body, created_at_us, completed_at_us, expires_at_us)"
     " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
-
-struct to_parameter {
-  parameter operator()(std::monostate) const { return {}; }
-  parameter operator()(std::int64_t n) const { return n; }
-  parameter operator()(double d) const { return d; }
-  parameter operator()(std::string const& s) const { return s; }
-  parameter operator()(blob const& b) const { return blob_view{b.bytes}; }
-};
 
 result<rows> query(session& s, std::string const& sql, std::span<parameter const> parameters = {}) {
   statement const one{sql, parameters};
@@ -82,7 +76,7 @@ result<> copy_records(session& from, session& to, table_names const& given) {
   std::string const insert = schema::render(write_sql, *names);
   for (auto const& row : all->values) {
     std::vector<parameter> values;
-    for (auto const& v : row) values.push_back(std::visit(to_parameter{}, v));
+    for (auto const& v : row) values.push_back(as_parameter(v));
     if (auto written = run(to, insert, values); !written) return written;
   }
   return {};

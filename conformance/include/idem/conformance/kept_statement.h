@@ -9,6 +9,9 @@
 
 namespace idem::inline v1::conformance {
 
+/// A view of a value that was read, to be bound: it lives as long as the value.
+parameter as_parameter(value const&);
+
 /// A statement with its own text and values, for later.
 class kept_statement {
  public:
